@@ -211,14 +211,14 @@ mod tests {
     }
 
     const CALL: &str = r#"{"at":3,"from":"client","line":{"jsonrpc":"2.0","id":1,"method":"tools/call"}}"#;
-    const PING: &str = r#"{"at":4,"from":"client","line":{"jsonrpc":"2.0","id":2,"method":"ping"}}"#;
-    const PONG: &str = r#"{"at":5,"from":"server","line":{"jsonrpc":"2.0","id":2,"result":{}}}"#;
+    const PING: &str = r#"{"at":3,"from":"client","line":{"jsonrpc":"2.0","id":2,"method":"ping"}}"#;
+    const PONG: &str = r#"{"at":3,"from":"server","line":{"jsonrpc":"2.0","id":2,"result":{}}}"#;
     const GARBAGE: &str = r#"{"at":3,"from":"client","line":"no JSON"}"#;
-    const NOTE: &str = r#"{"at":6,"from":"client","line":{"jsonrpc":"2.0","method":"notifications/initialized"}}"#;
+    const NOTE: &str = r#"{"at":3,"from":"client","line":{"jsonrpc":"2.0","method":"notifications/initialized"}}"#;
 
     #[test]
     fn a_crash_is_laid_to_the_only_message_that_can_have_caused_it() {
-        let answer = r#"{"at":4,"from":"client","line":{"jsonrpc":"2.0","id":"q","result":{}}}"#;
+        let answer = r#"{"at":3,"from":"client","line":{"jsonrpc":"2.0","id":"q","result":{}}}"#;
         for (told, what) in [
             (&[GARBAGE][..], "1, after the invalid message `no JSON` (event 2)"),
             (&[answer], "1, after an answer (event 2)"),
@@ -235,7 +235,7 @@ mod tests {
     fn where_several_messages_were_open_the_last_is_a_bound() {
         let many: Vec<String> = (1..6).map(|id| PING.replace("\"id\":2", &format!("\"id\":{id}"))).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        let cancelled = r#"{"at":6,"from":"client","line":{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}}"#;
+        let cancelled = r#"{"at":3,"from":"client","line":{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}}"#;
         for (told, what) in [
             (
                 &[GARBAGE, PING][..],

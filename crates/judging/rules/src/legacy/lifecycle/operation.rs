@@ -1,5 +1,7 @@
 //! The page `basic/lifecycle`, section "Operation": the agreed version, and only what was negotiated.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use wire::method::{self, End};
 use wire::revision::{R2024_11_05, R2025_06_18, R2025_11_25, R2026_07_28};
@@ -182,8 +184,12 @@ fn announced_only(view: &View<'_>, concerns: impl Fn(&str) -> bool, causes: &[&s
         .map(|(sent, path, _)| sent.breach("/method", format!("the server did not declare `{path}`")))
         .collect();
     let served = causes.iter().flat_map(|method| view.calls(method)).filter(|call| call.result().is_some());
-    let served: Vec<_> = served.map(|call| (call.request.connection, call.request.event)).collect();
-    let has_reason = |w: &Window<'_>| served.iter().any(|&(on, event)| on == w.connection && event < w.closed);
+    let mut first: BTreeMap<u32, usize> = BTreeMap::new();
+    for call in served {
+        let event = first.entry(call.request.connection).or_insert(call.request.event);
+        *event = call.request.event.min(*event);
+    }
+    let has_reason = |w: &Window<'_>| first.get(&w.connection).is_some_and(|&event| event < w.closed);
     let windows = view.windows().iter().filter(|w| of(w.connection).is_some() && has_reason(w)).map(|w| w.closed);
     let witnesses = announced.iter().map(|(sent, ..)| sent.event).chain(windows);
     Verdict::never(
