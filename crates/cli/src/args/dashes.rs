@@ -183,7 +183,9 @@ fn secrets(words: &[String]) -> Secrets {
             _ => {}
         }
     }
-    words.iter().for_each(|word| secrets.address(&server(word).unwrap_or_else(|| word.clone())));
+    for word in words {
+        secrets.address(&server(word).unwrap_or_else(|| word.clone()));
+    }
     secrets
 }
 
