@@ -8,6 +8,8 @@ use std::process::ExitCode;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use net::Children;
+use report::render::message::message;
+use report::render::text::WIDTH;
 use wire::redact::Redactor;
 
 /// The exit code of the process.
@@ -76,9 +78,20 @@ pub(crate) fn concealed(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Prints a line to stderr, with known secrets redacted and what a terminal obeys escaped. Ignores a closed stderr.
+/// Prints a line to stderr, with known secrets redacted and what a terminal obeys escaped, and messages broken at its width.
+/// Ignores a closed stderr.
 pub(crate) fn tell(line: impl fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "{}", wire::escape::lines(&concealed(&line.to_string())));
+    let text = concealed(&line.to_string()).into_owned();
+    let _ = writeln!(std::io::stderr(), "{}", message(&wire::escape::lines(&text), width()));
+}
+
+/// The narrowest terminal for which messages are broken.
+const NARROWEST: usize = 40;
+
+/// How wide messages are.
+fn width() -> usize {
+    let size = terminal_size::terminal_size_of(std::io::stderr());
+    size.map_or(WIDTH, |(terminal_size::Width(columns), _)| usize::from(columns).max(NARROWEST))
 }
 
 /// Prints a question to stderr, without a line break.

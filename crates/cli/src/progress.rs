@@ -8,9 +8,12 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use judge::check::{Progress, RunId, Watch};
 use report::baseline::Seen;
-use report::render::text::count;
+use report::render::text::{WIDTH, count, wrap};
 
 use crate::exit::tell;
+
+/// How a finding begins.
+const FAIL: &str = "FAIL  ";
 
 /// How often a line is printed where there is no terminal.
 const BEAT: Duration = Duration::from_secs(5);
@@ -77,8 +80,8 @@ impl Ticker {
                     let RunId { revision, transport } = run;
                     let seen = Seen { rule, revision, transport, defects, more };
                     if known.as_ref().is_some_and(|knows| !knows(&seen)) {
-                        let line = format!("FAIL  {rule}  {}  {transport} {revision}  {message}", level.as_str());
-                        let line = wire::escape::line(&line).into_owned();
+                        let place = format!("{}  {transport} {revision}", level.as_str());
+                        let line = confirmed(rule, &place, &message);
                         bar.as_ref().map_or_else(|| tell(&line), |bar| bar.suspend(|| tell(&line)));
                     }
                     return;
@@ -149,6 +152,18 @@ fn beat(state: Arc<Mutex<State>>) -> Sender<()> {
     stop
 }
 
+/// A finding, in one line where it fits; else with its reason below.
+fn confirmed(rule: &str, place: &str, message: &str) -> String {
+    let (head, message) = (format!("{FAIL}{rule}  {place}"), wire::escape::line(message));
+    let line = format!("{head}  {message}");
+    if line.chars().count() <= WIDTH {
+        return line;
+    }
+    let mut out = format!("{head}\n");
+    wrap(&mut out, FAIL.len(), &message);
+    out.trim_end().to_owned()
+}
+
 /// How often a client will run, and how long that takes.
 fn estimated(runs: usize, quick_runs: usize, lasts: impl Fn(usize) -> Duration) -> String {
     let runs_in = |number: usize| format!("{}, about {}", count(number, "run"), span(lasts(number)));
@@ -169,7 +184,17 @@ mod tests {
     use judge::check::{Progress, RunId};
     use wire::{Revision, Transport};
 
-    use super::State;
+    use super::{State, confirmed};
+
+    #[test]
+    fn a_finding_fits_80_columns() {
+        let short = confirmed("ping.answered", "MUST  stdio 2025-06-18", "none came");
+        assert_eq!(short, "FAIL  ping.answered  MUST  stdio 2025-06-18  none came");
+        let long = confirmed("ping.answered", "MUST  stdio 2025-06-18", &"word ".repeat(30));
+        let is_narrow =
+            |line: &str| line.len() <= 80 && (line.starts_with("FAIL  ping") || line.starts_with("      w"));
+        assert!(long.lines().count() > 2 && long.lines().all(is_narrow), "{long}");
+    }
 
     #[test]
     fn the_line_says_how_far_it_is() {

@@ -49,7 +49,7 @@ fn ended(command: &mut Command, seconds: u64, input: &str) -> Output {
 #[track_caller]
 fn refused(catalogue: &str) -> String {
     let ran = ended(Command::new(PROOF).args(["serve", "--stdio", "--catalog", catalogue]), 20, "");
-    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    let said = String::from_utf8_lossy(&ran.stderr).replace("\n       ", " ");
     assert_eq!(ran.status.code(), Some(2), "{said}");
     assert!(ran.stdout.is_empty() && said.starts_with("error: "), "{said}");
     said
@@ -93,7 +93,8 @@ fn the_example_is_clean() {
     let mut command = Command::new(PROOF);
     command.args(["check", "--revision", "all", "--", PROOF]).args(serve).arg(example());
     let ran = ended(&mut command, 300, "");
-    let said = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned()
+        + &String::from_utf8_lossy(&ran.stderr).replace("\n       ", " ");
     assert_eq!(ran.status.code(), Some(0), "{said}");
     assert!(said.contains("weather 1.0"), "{said}");
 }

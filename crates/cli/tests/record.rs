@@ -155,7 +155,7 @@ fn a_second_recording_gets_a_new_file() {
     let recording = Recording::new();
     recording.ran(&["cat"], b"first\n");
     let ran = recording.ran(&["cat"], b"second\n");
-    assert!(String::from_utf8_lossy(&ran.stderr).contains("case-2.jsonl"));
+    assert!(String::from_utf8_lossy(&ran.stderr).replace("\n       ", " ").contains("case-2.jsonl"));
     assert_eq!(lines(&recording.trace(), Party::Client), b"first\n");
     assert_eq!(lines(&read(&recording.folder.path().join("case-2.jsonl")), Party::Client), b"second\n");
 }
@@ -165,11 +165,14 @@ fn failures_to_start_or_write_are_reported() {
     let recording = Recording::new();
     let ran = recording.ran(&["/no/such/server"], b"");
     assert_eq!(ran.status.code(), Some(3));
-    assert!(String::from_utf8_lossy(&ran.stderr).contains("/no/such/server"));
+    assert!(String::from_utf8_lossy(&ran.stderr).replace("\n       ", " ").contains("/no/such/server"));
     let ran = Command::new(PROOF).args(["record", "-o", "/no/such/folder/x.jsonl", "--", "cat"]).output();
     let ran = ran.expect("the binary runs");
     assert_eq!(ran.status.code(), Some(2));
-    assert!(ran.stdout.is_empty() && String::from_utf8_lossy(&ran.stderr).contains("cannot write"));
+    assert!(
+        ran.stdout.is_empty()
+            && String::from_utf8_lossy(&ran.stderr).replace("\n       ", " ").contains("cannot write")
+    );
 }
 
 /// Waits until `there` or fails.

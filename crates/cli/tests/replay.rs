@@ -294,7 +294,7 @@ fn a_truncated_last_line_is_ignored_with_a_note() {
     std::fs::write(&file, &text[..text.len() - 20]).expect("it can be written");
     let ran = Command::new(PROOF).args(["replay", &file]).stdin(Stdio::null()).output().expect("the binary runs");
     ends_with(0, &ran);
-    let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+    let told = String::from_utf8_lossy(&ran.stderr).replace("\n       ", " ");
     assert!(told.contains("ignoring truncated line 11"), "{told}");
 }
 
@@ -442,7 +442,7 @@ fn where_no_server_answers_a_simulated_answer_is_kept() {
     let copied = std::fs::copy(&file, &kept).expect("it can be copied");
     let ran = Command::new(PROOF).args(["replay", &file, "--miss", "simulate", "--save"]).output().expect("it runs");
     assert_eq!(ran.status.code(), Some(2));
-    let said = String::from_utf8_lossy(&ran.stderr);
+    let said = String::from_utf8_lossy(&ran.stderr).replace("\n       ", " ");
     assert!(said.contains("written.simulated.jsonl") && said.contains("leave out --save"), "{said}");
     assert_eq!(std::fs::metadata(&kept).expect("it is there").len(), copied);
 }
@@ -476,7 +476,7 @@ fn an_order_of_misses_that_makes_no_sense_is_refused() {
         (&["--miss", "simulate", "--", "false"], "--miss live"),
     ] {
         let ran = Command::new(PROOF).arg("replay").arg(&file).args(arguments).output().expect("it runs");
-        let said = String::from_utf8_lossy(&ran.stderr);
+        let said = String::from_utf8_lossy(&ran.stderr).replace("\n       ", " ");
         assert!(ran.status.code() == Some(2) && said.contains(named), "{arguments:?}: {said}");
     }
 }
@@ -515,7 +515,7 @@ fn an_error_keeps_its_code_in_its_era() {
             .arg(&file)
             .output()
             .expect("the binary runs");
-        let said = String::from_utf8_lossy(&ran.stderr);
+        let said = String::from_utf8_lossy(&ran.stderr).replace("\n       ", " ");
         assert!(said.contains(&format!("error {code}")), "{uri} {revision}: {said}");
     }
 }

@@ -108,7 +108,7 @@ fn options_that_need_a_listener_are_refused_without_one() {
     ] {
         let ran = Command::new(env!("CARGO_BIN_EXE_proof")).arg("serve").args(arguments).output().expect("it runs");
         assert_eq!(ran.status.code(), Some(2), "{arguments:?}");
-        let said = String::from_utf8_lossy(&ran.stderr);
+        let said = String::from_utf8_lossy(&ran.stderr).replace("\n       ", " ");
         assert!(said.contains(named), "{arguments:?}: {said}");
     }
 }
@@ -149,7 +149,7 @@ fn an_invalid_token_is_refused_at_the_start() {
         command.args(["serve", "--http", "127.0.0.1:0", "--bearer-env", "TOKEN_OF_THIS_TEST"]);
         command.env_remove("TOKEN_OF_THIS_TEST").envs(token.map(|token| ("TOKEN_OF_THIS_TEST", token)));
         let ran = command.output().expect("it runs");
-        let said = String::from_utf8_lossy(&ran.stderr);
+        let said = String::from_utf8_lossy(&ran.stderr).replace("\n       ", " ");
         assert_eq!(ran.status.code(), Some(2), "{said}");
         assert!(said.contains(why) && said.contains("try:"), "{said}");
         assert!(!said.contains("two words"), "{said}");
@@ -188,7 +188,7 @@ fn a_directory_is_served() {
     let nowhere = folder.path().join("nowhere");
     let ran = Command::new(env!("CARGO_BIN_EXE_proof")).args(["serve", "--stdio", "--resources"]).arg(nowhere).output();
     let ran = ran.expect("it runs");
-    let said = String::from_utf8_lossy(&ran.stderr);
+    let said = String::from_utf8_lossy(&ran.stderr).replace("\n       ", " ");
     assert_eq!(ran.status.code(), Some(2), "{said}");
     assert!(said.contains("cannot serve") && said.contains("nowhere`") && said.contains("try:"), "{said}");
 }
@@ -335,7 +335,8 @@ fn with_a_certificate_it_serves_https_and_wss() {
     for url in [https.clone(), wss, https.replace("https", "wss"), https.replace("https", "wss") + "/ws"] {
         let call = ["client", "call", "echo", "message=over TLS", &url, "--ca-file", &certificate];
         let ran = Command::new(env!("CARGO_BIN_EXE_proof")).args(call).output().expect("it runs");
-        let said = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
+        let said = String::from_utf8_lossy(&ran.stdout).into_owned()
+            + &String::from_utf8_lossy(&ran.stderr).replace("\n       ", " ");
         assert!(ran.status.success() && said.contains("over TLS"), "{url}: {said}");
     }
     let plain = asked(https.trim_start_matches("https://").trim_end_matches("/mcp"), &post("", INITIALIZE));
@@ -352,7 +353,7 @@ fn files_that_are_no_certificate_are_refused_at_the_start() {
     {
         let tls = ["serve", "--http", "127.0.0.1:0", "--tls-cert", named, "--tls-key", of];
         let ran = Command::new(env!("CARGO_BIN_EXE_proof")).args(tls).output().expect("it runs");
-        let said = String::from_utf8_lossy(&ran.stderr);
+        let said = String::from_utf8_lossy(&ran.stderr).replace("\n       ", " ");
         assert!(ran.status.code() == Some(2) && said.contains(why), "{said}");
     }
 }

@@ -231,6 +231,28 @@ fn one_call_needs_no_file() {
     assert!(said.contains("--call: no server given"), "{said}");
     let serving = Serving::start(Command::new(PROOF).args(["serve", "--http", "0"]));
     ends_with(0, &tested(folder.path(), &["--call", "echo", "message=hi", &serving.url]));
+    let address = serving.url.trim_start_matches("http://").trim_end_matches("/mcp");
+    ends_with(0, &tested(folder.path(), &["--call", "echo", "message=hi", address]));
+}
+
+/// A server may answer whatever is called, so that a slip would pass.
+#[test]
+fn one_call_of_a_tool_that_is_not_listed_fails() {
+    let script = r#"
+while read -r line; do
+  id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case $line in
+    *'"initialize"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}}';;
+    *tools/list*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}}';;
+    *tools/call*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"content":[{"type":"text","text":"done"}]}}';;
+    *'"id"'*) echo '{"jsonrpc":"2.0","id":'$id',"error":{"code":-32601,"message":"no"}}';;
+  esac
+done"#;
+    let folder = tempfile::tempdir().unwrap();
+    let called = |tool: &str| tested(folder.path(), &["--call", tool, "--", "sh", "-c", script]);
+    ends_with(0, &called("echo"));
+    let said = ends_with(1, &called("ech"));
+    assert!(said.contains("a tool of the server: `echo`") && said.contains("`ech`, which it does not list"), "{said}");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod arrows;
 mod code;
 mod options;
+mod pages;
 mod table_rows;
 #[cfg(test)]
 mod tests;
@@ -93,6 +94,7 @@ fn check(sources: &[Source]) -> Vec<Violation> {
     violations.extend(sources.iter().flat_map(words::check));
     violations.extend(sources.iter().flat_map(words::check_screens));
     violations.extend(sources.iter().flat_map(options::check));
+    violations.extend(sources.iter().flat_map(pages::check));
     violations.extend(sources.iter().flat_map(verifiers::check));
     violations.extend(text::check_long_list(sources));
     violations.extend(arrows::check(sources));

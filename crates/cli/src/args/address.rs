@@ -1,7 +1,10 @@
 //! Addresses on the command line.
 
+use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 
+use net::client::without_scheme;
 use url::Url;
 
 /// An address to listen at: a port, `localhost` and a port, or an IP address and a port. Without a host, only this machine
@@ -15,9 +18,21 @@ pub(super) fn socket(text: &str) -> Result<SocketAddr, &'static str> {
     local.or_else(|| text.parse().ok()).ok_or(expected)
 }
 
+/// The target of a verb: a host and a port become the URL that they stand for, unless a file has that name.
+#[expect(clippy::unnecessary_wraps, reason = "a parser of values")]
+pub(super) fn target(text: &str) -> Result<String, Infallible> {
+    Ok(server(text).unwrap_or_else(|| text.to_owned()))
+}
+
+/// The URL that a host and a port stand for, unless a file has that name.
+pub(crate) fn server(text: &str) -> Option<String> {
+    without_scheme(text).filter(|_| !Path::new(text).exists()).map(String::from)
+}
+
 /// The address of a server.
 pub(super) fn url(text: &str) -> Result<Url, &'static str> {
-    Url::parse(text).ok().filter(Url::has_host).ok_or("expected a URL, such as http://127.0.0.1:3000/mcp")
+    let text = server(text).unwrap_or_else(|| text.to_owned());
+    Url::parse(&text).ok().filter(Url::has_host).ok_or("expected a URL, such as http://127.0.0.1:3000/mcp")
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::address::{server, target};
 use super::faults::ClientFaultArgs;
 use super::reach::{Reach, Target};
 use crate::exit::{Exit, usage};
@@ -40,7 +41,7 @@ pub(crate) struct ClientArgs {
     command: Vec<String>,
 
     /// Server URL: http(s):// or ws(s)://
-    #[arg(long = "url", global = true, value_name = "URL", hide = true)]
+    #[arg(long = "url", global = true, value_name = "URL", value_parser = target, hide = true)]
     url_option: Option<String>,
     /// The server's URL, once it is taken out of the words of the verb
     #[arg(skip)]
@@ -127,8 +128,8 @@ pub(crate) enum ClientVerb {
 // A doc comment here would replace the descriptions of the verbs.
 #[derive(Args)]
 pub(crate) struct Listing {
-    /// Server URL: http(s):// or ws(s)://
-    #[arg(value_name = "URL")]
+    /// Server URL: http(s):// or ws(s)://, or host:port
+    #[arg(value_name = "URL", value_parser = target)]
     url: Option<String>,
     #[command(flatten)]
     server: ServerCommand,
@@ -312,7 +313,7 @@ impl ClientVerb {
             Self::Watch(args) => &mut args.uris,
             Self::Raw(args) => &mut args.params,
         };
-        words.pop_if(|word| is_url(word))
+        url_at_end(words)
     }
 
     /// Whether the verb has a place for a URL alone: nothing else can stand there.
@@ -330,9 +331,12 @@ impl ClientVerb {
     }
 }
 
-/// Whether a word can only be the address of a server.
-fn is_url(word: &str) -> bool {
-    ["http://", "https://", "ws://", "wss://"].iter().any(|scheme| word.starts_with(scheme))
+/// Takes the last of some words, where it can only be the address of a server.
+fn url_at_end(words: &mut Vec<String>) -> Option<String> {
+    let is_url = |word: &str| ["http://", "https://", "ws://", "wss://"].iter().any(|scheme| word.starts_with(scheme));
+    let url = words.last().and_then(|word| server(word).or_else(|| is_url(word).then(|| word.clone())))?;
+    words.pop();
+    Some(url)
 }
 
 impl ClientArgs {
@@ -348,7 +352,7 @@ impl ClientArgs {
         }
         self.url = match &mut self.verb {
             Some(verb) => verb.take_url(),
-            None => self.words.pop_if(|word| is_url(word)),
+            None => url_at_end(&mut self.words),
         };
         Ok(())
     }

@@ -6,6 +6,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use clients::Scope;
 
+use super::address::target;
+
 /// Which clients, and which of their files.
 #[derive(Args)]
 #[group(skip)]
@@ -54,10 +56,10 @@ changed; 3 the server did not answer; 4 bug in proof.")]
 pub(crate) struct AddArgs {
     /// Name of the server, its URL, its name in a registry, or an OpenAPI
     /// description that `proof serve` serves
-    #[arg(value_name = "NAME|URL|FILE", conflicts_with = "from_claude")]
+    #[arg(value_name = "NAME|URL|FILE", value_parser = target, conflicts_with = "from_claude")]
     pub(crate) target: Option<String>,
     /// URL or OpenAPI description of the server, after its name
-    #[arg(value_name = "URL|FILE", conflicts_with = "command")]
+    #[arg(value_name = "URL|FILE", value_parser = target, conflicts_with = "command")]
     pub(crate) url: Option<String>,
     /// Command of the server and its arguments, after `--`
     #[arg(last = true, value_name = "COMMAND")]
@@ -78,7 +80,7 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "LINE", conflicts_with_all = ["url", "command", "env", "header", "transport"], help_heading = "Server")]
     pub(crate) from_claude: Option<String>,
     /// How to call the API of an OpenAPI description: credentials, choice of
-    /// tools (docs/factory.md)
+    /// tools
     #[arg(long, value_name = "FILE", conflicts_with_all = ["from_claude", "registry", "command"], help_heading = "Server")]
     pub(crate) api_config: Option<PathBuf>,
     /// server.json of the server: a file, or a registry's URL

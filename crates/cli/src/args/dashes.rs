@@ -1,10 +1,14 @@
 //! The line to type where a server's or client's command lacks the `--` before it. Must not print.
 
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
 use clap::{Arg, Command, CommandFactory as _, Parser as _};
 use report::CommandRedactor;
 use wire::redact::Secrets;
 
 use super::Cli;
+use super::address::server;
 use super::line::{command_words, quoted};
 
 /// Advice about a command without `--`.
@@ -74,6 +78,7 @@ fn advice(words: &[String]) -> Option<Advice> {
     root.build();
     let (command, at) = beginning(&root, words)?;
     let (before, after) = words.split_at(at);
+    let after = &[interpreter(after.first()?).as_slice(), after].concat();
     let with = [before, &["--".to_owned()], after].concat();
     // Only a line that is accepted is advice.
     Cli::try_parse_from(&with).ok()?;
@@ -81,7 +86,20 @@ fn advice(words: &[String]) -> Option<Advice> {
     let typed = typed(&[before.get(1..)?, &["--".to_owned()], after].concat(), words);
     let mut passed_on: Vec<String> = after.iter().filter(is_ours).map(|word| quoted(word)).collect();
     passed_on.dedup();
-    Some(Advice { program: after.first()?.clone(), line: format!("proof {typed}"), passed_on })
+    Some(Advice { program: words.get(at)?.clone(), line: format!("proof {typed}"), passed_on })
+}
+
+/// The program that runs a script which cannot be started by itself.
+fn interpreter(script: &str) -> Option<String> {
+    let path = Path::new(script);
+    let is_plain =
+        std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 == 0);
+    let program = match path.extension()?.to_str()? {
+        "py" => "python3",
+        "js" | "mjs" | "cjs" => "node",
+        _ => return None,
+    };
+    is_plain.then(|| program.to_owned())
 }
 
 /// The verb of a command line, and the place of the word that begins a command.
@@ -112,7 +130,10 @@ fn beginning<'c>(root: &'c Command, words: &[String]) -> Option<(&'c Command, us
 /// Whether a word can only be a program: not empty, no URL, no host and port, no `NAME=VALUE`, no JSON, no data file.
 fn begins_command(word: &str) -> bool {
     let is_data = [".json", ".jsonl", ".ndjson"].iter().any(|ending| word.ends_with(ending));
-    let has_port = url::Url::parse(&format!("http://{word}")).is_ok_and(|url| url.port().is_some());
+    let with_scheme = url::Url::parse(&format!("http://{word}"));
+    let has_port = server(word).is_some()
+        || with_scheme.is_ok_and(|url| url.port().is_some())
+        || word.bytes().all(|byte| byte.is_ascii_digit());
     !word.is_empty()
         && !has_port
         && !word.contains("://")
@@ -162,7 +183,9 @@ fn secrets(words: &[String]) -> Secrets {
             _ => {}
         }
     }
-    words.iter().filter(|word| word.contains("://")).for_each(|word| secrets.address(word));
+    for word in words {
+        secrets.address(&server(word).unwrap_or_else(|| word.clone()));
+    }
     secrets
 }
 
@@ -201,12 +224,27 @@ mod tests {
             "proof check --no-such-option npx",
             "proof check http://127.0.0.1:1/mcp",
             "proof check localhost:3000",
+            "proof check :3000",
+            "proof check 3000",
             "proof check 127.0.0.1:8791/mcp",
             "proof explain tools.x y",
             "proof serve --stdio x",
         ] {
             assert_eq!(of(typed), None, "{typed}");
         }
+    }
+
+    #[test]
+    fn a_script_that_is_not_executable_gets_its_interpreter() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, program) in [("a.py", "python3 "), ("a.mjs", "node "), ("a.rb", "")] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, "").unwrap();
+            let path = path.to_string_lossy();
+            let line = of(&format!("proof check {path}")).unwrap().line;
+            assert_eq!(line, format!("proof check -- {program}{path}"));
+        }
+        assert_eq!(of("proof check no-such.py").unwrap().line, "proof check -- no-such.py");
     }
 
     #[test]
@@ -229,14 +267,12 @@ mod tests {
 
     #[test]
     fn a_corrected_word_leaves_the_rest_of_the_line() {
-        let of = |line: &str| {
-            replaced(line.split(' ').map(str::to_owned).collect(), "localhost:1", "http://localhost:1/mcp")
-        };
+        let of = |line: &str| replaced(line.split(' ').map(str::to_owned).collect(), "3000", ":3000");
         assert_eq!(
-            of("proof check localhost:1 --wait 2 --header X-Key:hunter2hunter2").as_deref(),
-            Some("proof check http://localhost:1/mcp --wait 2 --header X-Key:YOUR-SECRET-HERE")
+            of("proof check 3000 --wait 2 --header X-Key:hunter2hunter2").as_deref(),
+            Some("proof check :3000 --wait 2 --header X-Key:YOUR-SECRET-HERE")
         );
-        assert_eq!(of("proof check localhost:1 --no-such-option"), None);
+        assert_eq!(of("proof check 3000 --no-such-option"), None);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use wire::redact::Secrets;
 
+use super::address::target;
 use super::reach::{Reach, Target};
 
 /// Find the step at which a connection to a server fails, and what fixes it
@@ -37,10 +38,10 @@ Exit codes: 0 everything works; 1 an entry has a fault, or was not started;
 Without NAME, 0 says only that no entry has a fault.")]
 pub(crate) struct DoctorArgs {
     /// Server URL, or the name of a server in configurations of clients
-    #[arg(value_name = "URL|NAME", conflicts_with = "command")]
+    #[arg(value_name = "URL|NAME", value_parser = target, conflicts_with = "command")]
     pub(crate) target: Option<String>,
     /// Server URL, as an option
-    #[arg(long = "url", value_name = "URL", hide = true, conflicts_with_all = ["target", "command"])]
+    #[arg(long = "url", value_name = "URL", value_parser = target, hide = true, conflicts_with_all = ["target", "command"])]
     url_option: Option<String>,
     /// Server command and its arguments, after `--`
     #[arg(last = true, value_name = "COMMAND")]

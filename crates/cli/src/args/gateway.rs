@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 
+use super::address::url;
+
 /// Compare servers directly and through the gateway, and write a certificate
 ///
 /// Runs the same requests against each server directly and through `proof-gateway` with the same configuration, at every
@@ -23,7 +25,7 @@ pub(crate) struct ProveArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["urls", "command"], required_unless_present_any = ["urls", "command"])]
     pub(crate) config: Option<PathBuf>,
     /// Endpoints of servers
-    #[arg(value_name = "URL")]
+    #[arg(value_name = "URL", value_parser = url)]
     pub(crate) urls: Vec<url::Url>,
     /// Command of a server
     #[arg(last = true, value_name = "COMMAND")]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use wire::Revision;
 
-use super::address::socket;
+use super::address::{socket, target};
 use super::reach::ServerArgs;
 
 /// What says where a server is or how to reach it: an entry of a client says that itself.
@@ -52,7 +52,7 @@ pub(crate) struct InspectArgs {
     pub(crate) revision: Option<Revision>,
     /// Connect to a second server, to compare both: its URL, or its command as one text.
     /// Headers and credentials are sent to it only at the origin of the first
-    #[arg(long, value_name = "TARGET", conflicts_with_all = ["from_client", "wrap", "trace", "attach"], help_heading = "Connection")]
+    #[arg(long, value_name = "TARGET", value_parser = target, conflicts_with_all = ["from_client", "wrap", "trace", "attach"], help_heading = "Connection")]
     pub(crate) beside: Option<String>,
     /// Revision of the second server; without --beside, the first one once more
     #[arg(long, value_name = "R", conflicts_with_all = ["from_client", "wrap", "trace", "attach"], help_heading = "Connection")]

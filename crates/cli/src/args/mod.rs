@@ -1,7 +1,7 @@
 //! The command line. [`check::CheckArgs::options`] and its like turn it into the options of the libraries.
 
 pub(crate) mod access;
-mod address;
+pub(crate) mod address;
 pub(crate) mod check;
 pub(crate) mod check_client;
 pub(crate) mod client;

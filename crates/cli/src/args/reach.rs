@@ -9,6 +9,7 @@ use net::client::{Address, Command, HttpAddress};
 use wire::Transport;
 use wire::redact::Secrets;
 
+use super::address::target;
 use super::oauth::OAuthArgs;
 use super::{dashes, without_dashes};
 use crate::exit::{Exit, tell, usage};
@@ -17,11 +18,11 @@ use crate::exit::{Exit, tell, usage};
 #[derive(Args)]
 #[group(skip)]
 pub(crate) struct ServerArgs {
-    /// Server URL: http(s):// or ws(s)://
-    #[arg(value_name = "URL", conflicts_with = "command")]
+    /// Server URL: http(s):// or ws(s)://, or host:port
+    #[arg(value_name = "URL", value_parser = target, conflicts_with = "command")]
     url: Option<String>,
     /// Server URL, as an option
-    #[arg(long = "url", value_name = "URL", hide = true, conflicts_with_all = ["url", "command"])]
+    #[arg(long = "url", value_name = "URL", value_parser = target, hide = true, conflicts_with_all = ["url", "command"])]
     url_option: Option<String>,
     /// Server command and its arguments, after `--`
     #[arg(last = true, value_name = "COMMAND")]
@@ -147,15 +148,13 @@ impl Reach {
                 return Err(without_dashes(&advice));
             }
             let what = format!("`{shown}` is not an http(s):// or ws(s):// URL");
-            let has_port = url::Url::parse(&format!("http://{text}")).is_ok_and(|url| url.port().is_some());
             let remedy = match shown.trim() {
                 text if text.is_empty() || text.contains("://") => {
                     "start the URL with http://, or put a command after `--`".to_owned()
                 }
-                address if has_port => {
-                    let path = if address.contains('/') { "" } else { "/mcp" };
-                    let url = format!("http://{address}{path}");
-                    let line = dashes::with_word(text, &url).unwrap_or(url);
+                port if port.bytes().all(|byte| byte.is_ascii_digit()) => {
+                    let address = format!(":{port}");
+                    let line = dashes::with_word(text, &address).unwrap_or(address);
                     format!("`{line}`, or put a command after `--`")
                 }
                 text => format!("put a command after `--`: -- {text}"),

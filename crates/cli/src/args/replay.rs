@@ -15,7 +15,7 @@ use serde_json_path::JsonPath;
 use wire::redact::Secrets;
 
 use super::access::AccessArgs;
-use super::address::socket;
+use super::address::{socket, target};
 use super::check::CallArg;
 use super::reach::{Reach, Target};
 use crate::exit::{Exit, tell, usage};
@@ -131,7 +131,7 @@ pub(crate) struct MeaningArgs {
     #[arg(long, help_heading = "Answers")]
     pub(crate) save: bool,
     /// Forward unrecorded requests to this server, and add them to FILE
-    #[arg(long, value_name = "URL", help_heading = "Answers")]
+    #[arg(long, value_name = "URL", value_parser = target, help_heading = "Answers")]
     pub(crate) live: Option<String>,
     /// Command of the live server, after `--`
     #[arg(value_name = "COMMAND", last = true)]

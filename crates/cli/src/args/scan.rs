@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, ValueEnum};
 use wire::Revision;
 
+use super::address::target;
 use super::output::{Format, also};
 use super::reach::Reach;
 
@@ -38,7 +39,7 @@ Exit codes: 0 clean; 1 a finding at or above --fail-on, or an incomplete scan;
 #[expect(clippy::struct_excessive_bools, reason = "each is an option")]
 pub(crate) struct ScanArgs {
     /// Server URLs, and files: results of lists, snapshots, traces
-    #[arg(value_name = "TARGET")]
+    #[arg(value_name = "TARGET", value_parser = target)]
     pub(crate) targets: Vec<String>,
     /// Server command and its arguments, after `--`
     #[arg(last = true, value_name = "COMMAND")]

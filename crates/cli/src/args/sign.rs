@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use url::Url;
 
+use super::address::server;
 use super::lock::TargetArgs;
 
 /// Make a key that signs manifests
@@ -149,7 +150,7 @@ pub(crate) fn manifest(text: &str) -> Result<ManifestPlace, String> {
 
 /// A file, the URL of a manifest, or that of a server.
 fn manifest_or_server(text: &str) -> Result<ManifestPlace, String> {
-    place(text, &["http", "https", "ws", "wss"])
+    place(&server(text).unwrap_or_else(|| text.to_owned()), &["http", "https", "ws", "wss"])
 }
 
 fn place(text: &str, schemes: &[&str]) -> Result<ManifestPlace, String> {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::{Command, CommandFactory as _};
 
-use crate::args::ManArgs;
+use crate::args::{ManArgs, suggestion};
 use crate::exit::{Exit, usage};
 use crate::verb::output;
 
@@ -20,7 +20,10 @@ pub(crate) fn run(args: &ManArgs) -> Exit {
         Some(name) => proof.find_subcommand(name),
     };
     let Some(command) = command else {
-        return usage("no such command", "`proof --help` lists the commands");
+        let names: Vec<&str> = proof.get_subcommands().map(Command::get_name).collect();
+        let similar = args.command.as_deref().and_then(|typed| suggestion(typed, names.into_iter()));
+        let similar = similar.map_or_else(String::new, |similar| format!("`proof man {similar}`; "));
+        return usage("no such command", &format!("{similar}`proof --help` lists the commands"));
     };
     let mut page = Vec::new();
     if let Err(error) = clap_mangen::Man::new(command.clone()).render(&mut page) {

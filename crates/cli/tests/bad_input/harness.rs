@@ -131,7 +131,7 @@ impl Running {
         };
         let took = self.begun.elapsed();
         let left = kill_marked(&self.mark);
-        let (stdout, stderr) = (text(self.stdout), without_progress(&text(self.stderr)));
+        let (stdout, stderr) = (text(self.stdout), unbroken(&without_progress(&text(self.stderr))));
         Ran { status, stdout, stderr, took, peak_kib: self.peak_kib, left }
     }
 }
@@ -154,6 +154,11 @@ fn text(reader: JoinHandle<Vec<u8>>) -> String {
 fn without_progress(text: &str) -> String {
     let is_progress = |line: &&str| line.split_once(" s: ").is_some_and(|(time, _)| time.parse::<u64>().is_ok());
     text.split_inclusive('\n').filter(|line| !is_progress(line)).collect()
+}
+
+/// With the lines of a message joined that were broken to fit a terminal: how they are broken is tested elsewhere.
+fn unbroken(text: &str) -> String {
+    text.replace("\n       ", " ")
 }
 
 /// The most memory that a process ever had, in KiB; `None` where the system does not tell.

@@ -193,9 +193,80 @@ fn a_transport_that_does_not_fit_the_target() {
 
 #[test]
 fn invalid_urls() {
-    for text in ["localhost:3000", "http://", "http://[", "ftp://host/", "file:///etc/passwd", ""] {
+    for text in ["me:secret@localhost:3000", "http://", "http://[", "ftp://host/", "file:///etc/passwd", ""] {
         check(&[text]).run().was_misused(&["is not an http(s):// or ws(s):// URL", "put a command after `--`"]);
     }
+}
+
+/// Every verb takes a host and a port for the URL of a server.
+#[test]
+fn a_host_and_a_port_are_a_url() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    std::fs::write(here("recording.jsonl"), include_str!("../recordings/clean.jsonl")).expect("a recording");
+    let (report, recording) = (here("t.mcp.yaml"), here("recording.jsonl"));
+    for line in [
+        &["check", "127.0.0.1:1"][..],
+        &["check", ":1"],
+        &["check", "--url", "127.0.0.1:1"],
+        &["client", "tools", "127.0.0.1:1"],
+        &["client", "call", "echo", "a=1", "127.0.0.1:1"],
+        &["doctor", "127.0.0.1:1"],
+        &["eval", "lint", "127.0.0.1:1"],
+        &["generate", "-o", &report, "127.0.0.1:1"],
+        &["lock", "127.0.0.1:1"],
+        &["scan", "127.0.0.1:1"],
+        &["snapshot", "127.0.0.1:1"],
+        &["test", "--call", "echo", "a=1", "127.0.0.1:1"],
+        &["replay", &recording, "--verify", "--live", "127.0.0.1:1"],
+    ] {
+        let ran = proof(line).run();
+        ran.ends_with(3);
+        // A comparison counts calls, and names no server.
+        let is_named = line[0] == "replay" || ran.output().contains("http://127.0.0.1:1/mcp");
+        assert!(is_named, "{line:?}: {}", ran.output());
+    }
+}
+
+/// A file of that name wins, where files may be named.
+#[test]
+fn a_file_may_have_the_name_of_an_address() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("127.0.0.1:1"), "no JSON").expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_proof"));
+    let ran = command.args(["scan", "127.0.0.1:1"]).current_dir(folder.path()).output().expect("it runs");
+    assert_eq!(ran.status.code(), Some(2), "{}", String::from_utf8_lossy(&ran.stderr));
+}
+
+/// Without a terminal, messages are 80 columns wide; a line that people may paste stays whole.
+#[test]
+fn messages_fit_80_columns() {
+    let long = "a-command-with-a-long-name --and --many --options --of --its --own --which --go --on --for --long";
+    let long: Vec<&str> = long.split(' ').collect();
+    let mut broken = 0;
+    for line in [
+        &["check", "--max-time", "x"][..],
+        &["check", "--format", "yaml"],
+        &["check", "--revision", "2025-06-19"],
+        &["check", "--allow-tool"],
+        &["eval", "run"],
+        &["client", "call"],
+        &["serve", "--fault", "x"],
+        &["record", "-o", "x.jsonl"],
+        &["diff", "a.json", "https://example.com/mcp"],
+        &["test", "--call", "echo"],
+        &["verify", "x"],
+        &[&["check"][..], &long].concat(),
+    ] {
+        let ran = Command::new(env!("CARGO_BIN_EXE_proof")).args(line).output().expect("it runs");
+        let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!(ran.status.code(), Some(2), "{line:?}: {told}");
+        let may_be_long = |line: &str| line.contains("proof ") || line.contains("://");
+        let too_long: Vec<&str> = told.lines().filter(|line| line.chars().count() > 80 && !may_be_long(line)).collect();
+        assert_eq!(too_long, [""; 0], "{line:?}");
+        broken += usize::from(told.contains("\n       "));
+    }
+    assert!(broken >= 3, "{broken} messages were broken");
 }
 
 #[test]

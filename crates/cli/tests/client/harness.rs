@@ -43,7 +43,7 @@ pub(crate) fn run(command: &mut Command) -> Ran {
     };
     let took = begun.elapsed();
     let text = |reader: std::thread::JoinHandle<String>| reader.join().expect("it reads");
-    let ran = Ran { code: status.code(), stdout: text(stdout), stderr: text(stderr), took };
+    let ran = Ran { code: status.code(), stdout: text(stdout), stderr: text(stderr).replace("\n       ", " "), took };
     let control = |c: char| c.is_control() && c != '\n';
     assert!(!ran.stdout.contains(control) && !ran.stderr.contains(control), "{ran:?}");
     assert!(!ran.stderr.contains("panicked"), "{ran:?}");

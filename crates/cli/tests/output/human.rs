@@ -126,3 +126,39 @@ fn the_reproducing_command_checks_the_same_server() {
     let (_, options) = again.split_once("--transport stdio ").expect("the place");
     assert_eq!(options, format!("--env A=YOUR-SECRET-HERE --timeout 20 --call none --seed 3 -- {}", server.join(" ")));
 }
+
+/// A message whose id is null breaks two rules: people see one finding with its consequence, programs both.
+#[test]
+fn a_line_that_breaks_two_rules_is_one_finding() {
+    let lines = [
+        r#"{"trace":"proof.trace/1","subject":"server","transport":"stdio","revision":"2025-06-18","case":"test"}"#,
+        r#"{"at":1,"from":"client","line":{"jsonrpc":"2.0","id":0,"method":"ping"}}"#,
+        r#"{"at":2,"from":"server","line":{"jsonrpc":"2.0","id":null,"result":{}}}"#,
+    ];
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("null.jsonl");
+    std::fs::write(&path, lines.join("\n") + "\n").expect("a recording");
+    let shown = check(&path.to_string_lossy(), &[]);
+    assert_eq!(shown.code, Some(1), "{}", shown.stderr);
+    assert!(shown.stdout.contains("FAIL  jsonrpc.result-id"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("Also breaks stdio.only-messages-on-stdout (MUST)"), "{}", shown.stdout);
+    assert!(!shown.stdout.contains("FAIL  stdio.only-messages-on-stdout"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("2 MUST rules broken"), "both count: {}", shown.stdout);
+    let found = report(&path.to_string_lossy(), &[]);
+    let failed: Vec<&str> =
+        results(&found).iter().filter(|f| f["outcome"] == "fail").filter_map(|f| f["rule"].as_str()).collect();
+    assert_eq!(failed, ["jsonrpc.result-id", "stdio.only-messages-on-stdout"]);
+}
+
+#[test]
+fn tools_that_the_server_does_not_list_are_named_with_the_nearest() {
+    let server = ["--", env!("CARGO_BIN_EXE_proof"), "serve", "--stdio"];
+    let asked = ["check", "--revision", "2025-06-18", "--only", "tools.names-unique"];
+    let checked = |names: &[&str]| {
+        let named = names.iter().flat_map(|name| ["--allow-tool", name]).collect::<Vec<_>>();
+        proof(&[&asked[..], &named, &server].concat()).stdout.replace('\n', " ")
+    };
+    let shown = checked(&["ech", "nothing-like-it", "sum"]);
+    assert!(shown.contains("names 2 tools that the server does not list: ech (echo?), nothing-like-it."), "{shown}");
+    assert!(!checked(&["echo"]).contains("does not list"));
+}

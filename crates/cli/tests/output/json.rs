@@ -79,7 +79,7 @@ fn result(finding: &Value) {
     let evidence = found["evidence"].as_array().expect("evidence");
     assert_eq!(!evidence.is_empty(), broken || outcome == "pass", "{finding}");
     for event in evidence {
-        let more = ["trace", "from", "message", "method", "sent", "times"];
+        let more = ["trace", "from", "message", "method", "sent", "times", "consequence_of"];
         members(event, &["case", "event", "pointer", "excerpt"], &more);
         assert_eq!(event.get("message").is_some(), broken, "{finding}");
         text(&event["excerpt"], &[]);

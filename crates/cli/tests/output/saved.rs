@@ -35,7 +35,9 @@ fn comparisons_show_new_and_fixed_findings() {
     let (clean, broken) = (report("clean.jsonl", &["--only", FEW]), report("broken.jsonl", &["--only", FEW]));
     let ran = diff(&clean, &broken, &[]);
     assert_eq!(ran.code, Some(1));
-    assert!(ran.stderr.contains("the reports are about two subjects: server `tidy`"), "{}", ran.stderr);
+    let told = ran.stderr.replace("\n       ", " ");
+    assert!(told.contains("the reports are about two subjects: server `tidy`"), "{told}");
+    assert!(told.contains("\n  try: compare reports of one server: "), "{told}");
     insta::assert_snapshot!(ran.stdout);
     let ran = diff(&broken, &clean, &[]);
     assert_eq!(ran.code, Some(0));
@@ -243,5 +245,15 @@ fn text_of_a_peer_is_escaped_in_a_comparison() {
     for more in [&[][..], &["--format", "json"]] {
         let ran = diff(&report, &report, more);
         assert!(!ran.stdout.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn servers_are_not_compared() {
+    for server in ["http://127.0.0.1:1/mcp", "127.0.0.1:1"] {
+        let ran = proof(&["diff", server, server]);
+        let told = ran.stderr.replace("\n       ", " ");
+        let line = format!("try: save one first: proof check --format json -o report.json {server}\n");
+        assert!(ran.code == Some(2) && told.contains(&line), "{told}");
     }
 }

@@ -16,6 +16,8 @@ impl Printed {
     pub(crate) fn by(command: &mut Command) -> Self {
         let output = command.output().expect("the binary runs");
         let text = |bytes| String::from_utf8(bytes).expect("what it prints is UTF-8");
-        Self { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+        // How messages are broken to fit a terminal is tested elsewhere.
+        let stderr = text(output.stderr).replace("\n       ", " ");
+        Self { code: output.status.code(), stdout: text(output.stdout), stderr }
     }
 }

@@ -15,7 +15,8 @@ pub(crate) fn proof(folder: &Path, arguments: &[&str]) -> Output {
 #[track_caller]
 pub(crate) fn ends_with(code: i32, ran: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (out, err) = (text(&ran.stdout), text(&ran.stderr));
+    // How messages are broken to fit a terminal is tested elsewhere.
+    let (out, err) = (text(&ran.stdout), text(&ran.stderr).replace("\n       ", " "));
     assert_eq!(ran.status.code(), Some(code), "{out}\n{err}");
     out + &err
 }

@@ -22,7 +22,9 @@ pub use commands::{CommandRedactor, PLACEHOLDER};
 pub use conclusion::{Conclusion, Counts, FailOn, Reason, ReasonKind};
 pub use defect_key::DefectKey;
 pub use evidence::{Excerpt, excerpt, sent};
-pub use model::{Evidence, FORMAT, Finding, Made, Outcome, Report, Run, ScenarioRun, Sent, Served, Subject, Summary};
+pub use model::{
+    Evidence, FORMAT, Finding, Made, Outcome, Report, Run, ScenarioRun, Sent, Served, Subject, Summary, UnknownTool,
+};
 pub use rule_index::{RuleIndex, RuleText, Sentence};
 pub use tally::Tally;
 pub use view::{Disposition, ReportView};

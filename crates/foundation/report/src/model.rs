@@ -40,12 +40,25 @@ pub struct Report {
     /// Names of tools that the check called although their server does not say that they only read: their names do.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools_called_by_name: Vec<String>,
+    /// Tools that the options or the hints of the check name, and that the server does not list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools_unknown: Vec<UnknownTool>,
     /// Rules that were broken once and not in a second play. They count nowhere.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unconfirmed: Vec<Finding>,
     /// The folder of the traces that the evidence names, where they were kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traces: Option<String>,
+}
+
+/// A tool that the server does not list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnknownTool {
+    /// The name that was given.
+    pub name: String,
+    /// The tool that it is likely a slip for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nearest: Option<String>,
 }
 
 impl Report {
@@ -76,6 +89,7 @@ impl Report {
             also_served: Vec::new(),
             tools_not_called: Vec::new(),
             tools_called_by_name: Vec::new(),
+            tools_unknown: Vec::new(),
             unconfirmed: Vec::new(),
             traces: None,
         }
@@ -303,6 +317,9 @@ pub struct Evidence {
     /// How many events or places show the same defect.
     #[serde(skip_serializing_if = "is_one")]
     pub times: usize,
+    /// The broken rule that explains this defect, where it does not explain every one of the finding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consequence_of: Option<&'static str>,
 }
 
 /// What was sent before an event that shows a finding.

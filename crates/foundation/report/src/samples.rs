@@ -78,6 +78,7 @@ pub(crate) fn report(results: Vec<Finding>, cut_short: Option<&str>) -> Report {
         also_served: Vec::new(),
         tools_not_called: Vec::new(),
         tools_called_by_name: Vec::new(),
+        tools_unknown: Vec::new(),
         unconfirmed: Vec::new(),
         traces: None,
         elapsed_ms: None,

@@ -3,7 +3,7 @@
 
 use crate::baseline::{Baseline, Known};
 use crate::conclusion::{Conclusion, Facts, FailOn, Weight};
-use crate::{Evidence, Finding, Outcome, Report, RuleIndex, RuleText, Run, ScenarioRun};
+use crate::{Evidence, Finding, Outcome, Report, RuleIndex, RuleText, Run, ScenarioRun, UnknownTool};
 
 /// How many tools that were not called are named.
 const NAMED: usize = 12;
@@ -104,6 +104,14 @@ impl<'r> ReportView<'r> {
         finding.outcome.is_broken() && self.report.results.iter().any(explains)
     }
 
+    /// The rule under which people see a defect of a finding that has others, too.
+    pub fn told_under(&self, finding: &Finding, evidence: &Evidence) -> Option<&'static str> {
+        let cause = evidence.consequence_of?;
+        let tells =
+            |other: &Finding| other.rule == cause && other.outcome.is_broken() && self.is_same_kind(other, finding);
+        self.report.results.iter().any(tells).then_some(cause)
+    }
+
     /// What people see under a finding, because it explains it.
     pub fn consequences<'s>(&'s self, cause: &'s Finding) -> impl Iterator<Item = &'r Finding> + use<'s, 'r> {
         let explained = move |finding: &&Finding| {
@@ -188,6 +196,16 @@ impl<'r> ReportView<'r> {
             tools,
             if tools.len() == 1 { "without annotations, for its name" } else { "without annotations, for their names" },
         )
+    }
+
+    /// The tools that were named and that the server does not list: `ech (echo?), nope`.
+    pub fn tools_unknown(&self) -> Option<String> {
+        let shown = |tool: &UnknownTool| match &tool.nearest {
+            Some(nearest) => format!("{} ({nearest}?)", tool.name),
+            None => tool.name.clone(),
+        };
+        let tools: Vec<String> = self.report.tools_unknown.iter().map(shown).collect();
+        listed(&tools, "that the server does not list")
     }
 
     /// The findings of one run.

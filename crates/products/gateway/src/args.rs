@@ -136,7 +136,8 @@ pub(crate) fn default_address() -> SocketAddr {
 }
 
 fn url(text: &str) -> Result<Url, &'static str> {
-    let url = Url::parse(text).map_err(|_| "expected a URL, such as http://127.0.0.1:8080/mcp")?;
+    let url = net::client::without_scheme(text).map_or_else(|| Url::parse(text), Ok);
+    let url = url.map_err(|_| "expected a URL, such as http://127.0.0.1:8080/mcp")?;
     match url.scheme() {
         "http" | "https" | "ws" | "wss" if url.username().is_empty() && url.password().is_none() => Ok(url),
         "http" | "https" | "ws" | "wss" => {

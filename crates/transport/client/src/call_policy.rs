@@ -35,6 +35,15 @@ impl CallPolicy {
         }
     }
 
+    /// The tools that are named.
+    pub fn named(&self) -> impl Iterator<Item = &str> {
+        let named = match self {
+            Self::Declared(named) | Self::Safe(named) => Some(named),
+            Self::None | Self::All => None,
+        };
+        named.into_iter().flatten().map(String::as_str)
+    }
+
     /// Whether it is the tool's name alone for which it may be called.
     pub fn allow_for_its_name(&self, tool: &Value) -> bool {
         let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();

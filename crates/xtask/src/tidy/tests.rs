@@ -294,3 +294,15 @@ fn this_workspace_is_tidy() {
     let violations: Vec<String> = check(&sources).iter().map(ToString::to_string).collect();
     assert_eq!(violations, [""; 0]);
 }
+
+#[test]
+fn pages_that_users_do_not_have() {
+    const CLI: &str = "crates/cli/src/a.rs";
+    let address = "https://github.com/proofhouse/proofhouse/blob/main/docs/eval.md";
+    catches(CLI, &rust("const A: &str = \"see docs/eval.md\";"), 2, "that they do not have");
+    catches(CLI, &rust("use clap::Args;\n/// Calls (docs/eval.md)"), 3, "that they do not have");
+    passes(CLI, &rust(&format!("const A: &str = \"see {address}#x\";")));
+    passes(CLI, &rust("/// The shape is in docs/eval.md.\n// docs/eval.md"));
+    passes(CLI, &rust("const A: &str = \"proof://docs/readme\"; const B: &str = \"docs/fleet.schema.json\";"));
+    passes("crates/xtask/src/a.rs", &rust("const A: &str = \"docs/corpus.md\";"));
+}

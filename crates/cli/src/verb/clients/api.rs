@@ -24,7 +24,8 @@ pub(super) fn is_file(text: &str) -> bool {
 /// The server for the description in `file`.
 pub(super) fn target(args: &AddArgs, name: Option<&str>, file: &Path) -> Result<Target, Exit> {
     if !args.header.is_empty() || args.transport.as_deref().is_some_and(|transport| transport != "stdio") {
-        let remedy = "--api-config FILE has the credentials of an API (docs/factory.md)";
+        let remedy = "--api-config FILE has the credentials of an API: \
+                      https://github.com/proofhouse/proofhouse/blob/main/docs/factory.md";
         return Err(usage("--header and --transport http are for URLs of servers", remedy));
     }
     let title = title(file)?;

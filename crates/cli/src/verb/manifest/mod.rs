@@ -41,7 +41,8 @@ pub(crate) fn read_with_text(path: &Path) -> Result<(Signed, String), Exit> {
         let what = format!("{shown} is not a manifest: {}", escape::line(&why));
         usage(&what, "a manifest or an envelope that `proof sign` wrote")
     };
-    let text = given_file::text(path, LONGEST).map_err(|error| wrong(error.to_string()))?;
+    let text = given_file::text(path, LONGEST)
+        .map_err(|error| usage(&format!("cannot read {shown}: {error}"), "check the path and its permissions"))?;
     let signed = Signed::read(&text).map_err(|why| wrong(why.to_string()))?;
     Ok((signed, text))
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use wire::escape::snippet;
 use wire::redact::Secrets;
 
+use crate::args::address;
 use crate::args::reach::{headers_of, variables};
 use crate::args::test::TestArgs;
 use crate::exit::{Exit, tell, usage};
@@ -58,7 +59,9 @@ fn server<'w>(args: &TestArgs, words: &'w [String]) -> Result<(Value, &'w [Strin
     if !single.command.is_empty() {
         return Ok((json!({ "command": single.command, "env": env }), words));
     }
-    let Some((url, words)) = words.split_last().filter(|(last, _)| last.contains("://")) else {
+    let url =
+        words.last().and_then(|last| address::server(last).or_else(|| last.contains("://").then(|| last.clone())));
+    let (Some(url), Some((_, words))) = (url, words.split_last()) else {
         let remedy = "add its URL at the end, or its command after `--`: proof test --call echo a=1 -- ./my-server";
         return Err(usage("--call: no server given", remedy));
     };

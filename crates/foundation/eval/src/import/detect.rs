@@ -149,6 +149,6 @@ fn unknown() -> Unreadable {
     Unreadable::new(
         "no calls of a known format",
         "a response of the Responses API, Chat Completions or Anthropic Messages, their streams, a trace of \
-         `proof record`, or JSON Lines as docs/eval.md describes them",
+         `proof record`, or JSON Lines: https://github.com/proofhouse/proofhouse/blob/main/docs/eval.md",
     )
 }

@@ -16,6 +16,8 @@ pub(crate) struct Broken<'r> {
     pub(crate) first: &'r Finding,
     pub(crate) all: Vec<&'r Finding>,
     pub(crate) defects: Vec<Defect<'r>>,
+    /// The rules under which other defects of it are told.
+    pub(crate) told_under: Vec<&'static str>,
 }
 
 /// One way in which a rule is broken.
@@ -56,25 +58,30 @@ pub(crate) fn broken<'r>(view: &ReportView<'_>, findings: impl Iterator<Item = &
             rule.add(finding);
             continue;
         }
-        let mut rule = Broken { first: finding, all: Vec::new(), defects: Vec::new() };
+        let mut rule = Broken::new(finding);
         rule.add(finding);
         rules.push(rule);
     }
     for rule in &mut rules {
         rule.mark_known(view);
+        rule.leave_out_told(view);
     }
     rules
 }
 
 /// The different defects of one finding.
 pub(crate) fn defects<'r>(view: &ReportView<'_>, finding: &'r Finding) -> Vec<Defect<'r>> {
-    let mut rule = Broken { first: finding, all: Vec::new(), defects: Vec::new() };
+    let mut rule = Broken::new(finding);
     rule.add(finding);
     rule.mark_known(view);
     rule.defects
 }
 
 impl<'r> Broken<'r> {
+    const fn new(first: &'r Finding) -> Self {
+        Self { first, all: Vec::new(), defects: Vec::new(), told_under: Vec::new() }
+    }
+
     fn add(&mut self, finding: &'r Finding) {
         self.all.push(finding);
         let shown = finding.evidence.iter().map(|evidence| {
@@ -97,6 +104,17 @@ impl<'r> Broken<'r> {
 }
 
 impl Broken<'_> {
+    /// Leaves out the defects that are told under another rule, unless that are all.
+    fn leave_out_told(&mut self, view: &ReportView<'_>) {
+        let told = |defect: &Defect<'_>| view.told_under(defect.of.first()?, defect.evidence?);
+        if self.defects.iter().all(|defect| told(defect).is_some()) {
+            return;
+        }
+        self.told_under = self.defects.iter().filter_map(told).collect();
+        self.told_under.dedup();
+        self.defects.retain(|defect| told(defect).is_none());
+    }
+
     fn mark_known(&mut self, view: &ReportView<'_>) {
         if self.all.iter().all(|finding| view.is_known(finding)) {
             return;

@@ -90,6 +90,9 @@ fn head(view: &ReportView<'_>) -> String {
     if let Some(served) = view.also_served() {
         let _ = writeln!(out, "Also supports, not checked: {served}\n");
     }
+    if let Some(tools) = view.tools_unknown() {
+        let _ = writeln!(out, "Warning: named {}\n", code(&cut(&tools, 500)));
+    }
     if let Some(tools) = view.tools_not_called() {
         let _ = writeln!(out, "Not called: {}\n", code(&cut(&tools, 500)));
     }

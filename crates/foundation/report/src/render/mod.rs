@@ -10,6 +10,7 @@ pub mod human;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+pub mod message;
 mod phrases;
 pub mod sarif;
 pub mod tap;

@@ -50,6 +50,9 @@ pub fn render(view: &ReportView<'_>) -> String {
     if let Some(served) = view.also_served() {
         let _ = writeln!(out, "# also supports, not checked: {served}");
     }
+    if let Some(tools) = view.tools_unknown() {
+        let _ = writeln!(out, "# warning: named {}", plain(&tools));
+    }
     if let Some(tools) = view.tools_not_called() {
         let _ = writeln!(out, "# not called: {}", plain(&tools));
     }

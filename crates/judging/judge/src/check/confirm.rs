@@ -18,7 +18,7 @@ use super::play::named;
 use super::probe::{Access, Probe};
 use super::run::{SHARED_SESSION, Stage, parts};
 use super::time_limit::Phase;
-use crate::judging::{Defect, Defects, Judged, Suspicion};
+use crate::judging::{Defect, Defects, Judged, Suspicion, is_told_by_another};
 
 /// Why a finding is taken back.
 pub(super) const NOT_AGAIN: &str = "it was broken once, and not in a second play";
@@ -315,7 +315,8 @@ impl Stage {
         let (mut again, trace) = self.judge.judge(again, self.place(), trace).await;
         let found: BTreeMap<&'static str, String> = again.broken().collect();
         for suspicion in &open {
-            if found.contains_key(suspicion.rule) && self.confirmations.rules().insert(suspicion.rule) {
+            let is_new = found.contains_key(suspicion.rule) && self.confirmations.rules().insert(suspicion.rule);
+            if is_new && !is_told_by_another(suspicion.rule, &defects, |rule| found.contains_key(rule)) {
                 self.tell(suspicion, defects.get(suspicion.rule));
             }
         }

@@ -70,6 +70,11 @@ impl Hints {
 
     /// Whether a call of this tool is named here: the check may make it.
     pub fn names_tool(&self, name: &str) -> bool {
+        self.tools().any(|tool| tool == name)
+    }
+
+    /// The tools of the calls that are named here.
+    pub(super) fn tools(&self) -> impl Iterator<Item = &str> {
         let calls = [
             &self.progress,
             &self.slow,
@@ -83,8 +88,7 @@ impl Hints {
             &self.resources_changed,
         ];
         let changed = self.resource_updated.as_ref().map(|change| change.tool.as_str());
-        let named = calls.into_iter().flatten().chain(&self.tasks).map(|call| call.tool.as_str());
-        named.chain(changed).any(|tool| tool == name)
+        calls.into_iter().flatten().chain(&self.tasks).map(|call| call.tool.as_str()).chain(changed)
     }
 
     /// Reads a hints file's text; the error says where and what.

@@ -25,15 +25,14 @@ mod silence;
 mod spawn_limit;
 mod survey;
 pub(crate) mod time_limit;
+mod tool_names;
 mod unauthenticated;
 
-use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
 use net::client::{Address, Detected, OpenError};
-use serde_json::Value;
 use tokio::sync::Semaphore;
 use wire::redact::Redactor;
 use wire::{Era, Revision};
@@ -290,44 +289,13 @@ fn conclude(
         scenarios: Vec::new(),
     });
     let subject = Subject { kind: "server", target: target.clone(), name, version };
-    let (tools_not_called, tools_called_by_name) = (tools_not_called(&ran, redactor), called_by_name(&ran, redactor));
     let report = Report::new(subject, runs.collect(), results);
-    Checked { report: Report { tools_not_called, tools_called_by_name, unconfirmed, ..report } }
-}
-
-/// The tools that no run may call, where only safe ones may be called: who chose none knows.
-fn tools_not_called(ran: &[Ran], redactor: &Redactor) -> Vec<String> {
-    let (mut called, mut left) = (BTreeSet::new(), BTreeSet::new());
-    let by_choice = |run: &&Ran| matches!(run.setting.calls, CallPolicy::Safe(_) | CallPolicy::Declared(_));
-    for run in ran.iter().filter(by_choice) {
-        for (name, tool) in named_tools(run) {
-            let may_be_called = run.setting.calls.allow(tool) || run.setting.hints.names_tool(name);
-            if may_be_called {
-                called.insert(name)
-            } else {
-                left.insert(name)
-            };
-        }
-    }
-    // At 2024-11-05 no tool can say that it only reads.
-    left.difference(&called).map(|name| redactor.redact_text(name).into_owned()).collect()
-}
-
-/// The tools that were called because their names say that they only read.
-fn called_by_name(ran: &[Ran], redactor: &Redactor) -> Vec<String> {
-    let of = |run: &'_ Ran| {
-        let setting = run.setting.clone();
-        let for_its_name = move |(name, tool): &(&str, &Value)| {
-            setting.calls.allow_for_its_name(tool) && !setting.hints.names_tool(name)
-        };
-        named_tools(run).filter(for_its_name).map(|(name, _)| name.to_owned()).collect::<Vec<_>>()
+    let report = Report {
+        tools_not_called: tool_names::not_called(&ran, redactor),
+        tools_called_by_name: tool_names::called_by_name(&ran, redactor),
+        tools_unknown: tool_names::unknown(&ran, redactor),
+        unconfirmed,
+        ..report
     };
-    let names: BTreeSet<_> = ran.iter().flat_map(of).collect();
-    names.iter().map(|name| redactor.redact_text(name).into_owned()).collect()
-}
-
-/// The tools that a run knows of, with their names.
-fn named_tools(run: &Ran) -> impl Iterator<Item = (&str, &Value)> {
-    let tools = run.survey.iter().flat_map(|survey| &survey.tools);
-    tools.filter_map(|tool| Some((tool.get("name").and_then(Value::as_str)?, tool)))
+    Checked { report }
 }

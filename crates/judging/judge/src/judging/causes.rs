@@ -1,12 +1,16 @@
 //! Findings that have one cause: which rules are broken because another is. Changes no outcome and no count.
 
+use std::collections::BTreeMap;
+
 use report::Finding;
 
-/// Which rule explains the others, where both are broken in one run.
+use super::{Defect, Defects};
+
+/// Which rules explain others, where both are broken in one run.
 const CAUSES: &[Cause] = &[
     // A server that ends answers nothing any more, whatever it ended over.
     Cause {
-        rule: "safety.no-crash",
+        rules: &["safety.no-crash"],
         explains: &[
             "safety.keeps-answering",
             "safety.survives-garbage",
@@ -16,42 +20,97 @@ const CAUSES: &[Cause] = &[
         ],
         same_event: false,
     },
-    Cause { rule: "http.origin-validated", explains: &["http.origin-forbidden"], same_event: false },
-    Cause { rule: "shape.results", explains: &["lifecycle.server-info-told"], same_event: true },
+    Cause { rules: &["http.origin-validated"], explains: &["http.origin-forbidden"], same_event: false },
+    Cause { rules: &["shape.results"], explains: &["lifecycle.server-info-told"], same_event: true },
+    // One says what is wrong with a message, the other that it therefore is no message.
+    Cause {
+        rules: &[
+            "jsonrpc.call-members",
+            "jsonrpc.error-code-integer",
+            "jsonrpc.error-object",
+            "jsonrpc.json",
+            "jsonrpc.members-unique",
+            "jsonrpc.notification-no-id",
+            "jsonrpc.object",
+            "jsonrpc.one-kind",
+            "jsonrpc.one-message",
+            "jsonrpc.request-id-not-null",
+            "jsonrpc.request-id-type",
+            "jsonrpc.result-id",
+            "jsonrpc.result-xor-error",
+            "jsonrpc.utf8",
+            "jsonrpc.version-member",
+        ],
+        explains: &[
+            "http.json-is-one-message",
+            "safety.streams-carry-messages",
+            "stdio.no-batches",
+            "stdio.only-messages-on-stdout",
+        ],
+        same_event: true,
+    },
 ];
 
 struct Cause {
-    rule: &'static str,
+    /// Each of them is a cause.
+    rules: &'static [&'static str],
     explains: &'static [&'static str],
-    /// Whether one event must show both.
+    /// Whether a broken cause must show at each event of what it explains.
     same_event: bool,
 }
+
+/// A case and an event in it.
+type Place = (String, usize);
 
 /// Notes in the findings of one run which of them another explains.
 pub fn relate(findings: &mut [Finding]) {
     for cause in CAUSES {
-        let Some(first) = findings.iter().find(|finding| finding.rule == cause.rule && finding.outcome.is_broken())
-        else {
-            continue;
-        };
-        let events = events(first);
-        for finding in findings.iter_mut() {
-            let is_explained = finding.outcome.is_broken() && cause.explains.contains(&finding.rule);
-            if is_explained && (!cause.same_event || shows_only(finding, &events)) {
-                finding.consequence_of = Some(cause.rule);
+        let broken: Vec<(&'static str, Vec<Place>)> =
+            findings.iter().filter(|one| is_broken(one, cause.rules)).map(|one| (one.rule, places(one))).collect();
+        for finding in findings.iter_mut().filter(|one| is_broken(one, cause.explains)) {
+            if cause.same_event {
+                relate_by_events(&broken, finding);
+            } else {
+                finding.consequence_of = broken.first().map(|one| one.0).or(finding.consequence_of);
             }
         }
     }
 }
 
-/// Where a finding stands: its cases and events.
-fn events(finding: &Finding) -> Vec<(String, usize)> {
+/// Whether `rule` is broken in a case only at events at which a rule that explains it is broken, too, and `is_told`.
+pub fn is_told_by_another(
+    rule: &str,
+    defects: &BTreeMap<&'static str, Defects>,
+    is_told: impl Fn(&'static str) -> bool,
+) -> bool {
+    let Some(own) = defects.get(rule).filter(|own| !own.is_cut) else { return false };
+    let causes = CAUSES.iter().filter(|cause| cause.same_event && cause.explains.contains(&rule));
+    let causes: Vec<_> = causes.flat_map(|cause| cause.rules).filter(|cause| is_told(cause)).collect();
+    let shown: Vec<&Defect> =
+        causes.iter().filter_map(|cause| defects.get(*cause)).flat_map(|defects| &defects.all).collect();
+    own.all.iter().all(|defect| shown.iter().any(|other| other.event == defect.event))
+}
+
+fn is_broken(finding: &Finding, rules: &[&str]) -> bool {
+    finding.outcome.is_broken() && rules.contains(&finding.rule)
+}
+
+/// Where a finding stands.
+fn places(finding: &Finding) -> Vec<Place> {
     finding.evidence.iter().map(|evidence| (evidence.case.clone(), evidence.event)).collect()
 }
 
-fn shows_only(finding: &Finding, events: &[(String, usize)]) -> bool {
-    let known = |at: &(String, usize)| events.contains(at);
-    !finding.evidence.is_empty() && self::events(finding).iter().all(known)
+/// The whole finding has the cause of its first event, if each event has one. What has more than it shows may have others.
+fn relate_by_events(causes: &[(&'static str, Vec<Place>)], finding: &mut Finding) {
+    let cause_of = |place: &Place| causes.iter().find(|(_, shown)| shown.contains(place)).map(|(rule, _)| *rule);
+    let found: Vec<Option<&'static str>> = places(finding).iter().map(cause_of).collect();
+    if found.iter().all(Option::is_some) && !finding.more_defects {
+        finding.consequence_of = found.first().copied().flatten().or(finding.consequence_of);
+        return;
+    }
+    for (evidence, cause) in finding.evidence.iter_mut().zip(found) {
+        evidence.consequence_of = cause.or(evidence.consequence_of);
+    }
 }
 
 #[cfg(test)]
@@ -59,7 +118,8 @@ mod tests {
     use report::{Evidence, Finding, Outcome};
     use wire::{Level, Revision, Transport};
 
-    use super::{CAUSES, relate};
+    use super::{BTreeMap, CAUSES, Defect, Defects, is_told_by_another, relate};
+    use crate::judging::defects::Before;
 
     fn finding(rule: &'static str, outcome: Outcome, event: usize) -> Finding {
         Finding {
@@ -111,8 +171,53 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_is_no_message_is_explained_by_what_is_wrong_with_it() {
+        let explained = |causes: &[(&'static str, usize)], events: &[usize], more_defects| {
+            let mut line = finding("stdio.only-messages-on-stdout", Outcome::Fail, 0);
+            line.evidence = events.iter().map(|event| Evidence { event: *event, ..Evidence::default() }).collect();
+            line.more_defects = more_defects;
+            let causes = causes.iter().map(|(rule, event)| finding(rule, Outcome::Fail, *event));
+            let mut findings: Vec<_> = causes.chain([line]).collect();
+            relate(&mut findings);
+            findings.last().and_then(|line| line.consequence_of)
+        };
+        let (id, version) = (("jsonrpc.result-id", 2), ("jsonrpc.version-member", 5));
+        assert_eq!(explained(&[id], &[2], false), Some("jsonrpc.result-id"));
+        assert_eq!(
+            explained(&[id, version], &[5, 2], false),
+            Some("jsonrpc.version-member"),
+            "that of the first event"
+        );
+        assert_eq!(explained(&[id], &[2, 5], false), None, "the other line has no cause");
+        let mut findings =
+            [finding(id.0, Outcome::Fail, 2), finding("stdio.only-messages-on-stdout", Outcome::Fail, 5)];
+        findings[1].evidence.push(Evidence { event: 2, ..Evidence::default() });
+        relate(&mut findings);
+        let causes: Vec<_> = findings[1].evidence.iter().map(|evidence| evidence.consequence_of).collect();
+        assert_eq!(causes, [None, Some("jsonrpc.result-id")], "but this one has");
+        assert_eq!(explained(&[id], &[2], true), None, "what is not shown may have another cause");
+        assert_eq!(explained(&[id], &[], false), None, "no event shows both");
+    }
+
+    #[test]
+    fn what_another_rule_tells_is_not_told_twice() {
+        let defect = |event| {
+            let (pointer, why, before) = (String::new(), String::new(), Before::default());
+            Defect { event, pointer, why, times: 1, before }
+        };
+        let of = |events: &[usize]| Defects { all: events.iter().map(|event| defect(*event)).collect(), is_cut: false };
+        let (line, id) = ("stdio.only-messages-on-stdout", "jsonrpc.result-id");
+        let defects = BTreeMap::from([(line, of(&[2])), (id, of(&[2, 3]))]);
+        assert!(is_told_by_another(line, &defects, |rule| rule == id));
+        assert!(!is_told_by_another(line, &defects, |_| false), "the other did not come again");
+        assert!(!is_told_by_another(id, &defects, |_| true), "the cause itself");
+        let defects = BTreeMap::from([(line, of(&[2, 4])), (id, of(&[2, 3]))]);
+        assert!(!is_told_by_another(line, &defects, |_| true), "one line has no cause");
+    }
+
+    #[test]
     fn every_rule_exists() {
-        for rule in CAUSES.iter().flat_map(|cause| cause.explains.iter().chain([&cause.rule])) {
+        for rule in CAUSES.iter().flat_map(|cause| cause.explains.iter().chain(cause.rules)) {
             assert!(rules::find(rule).is_some(), "{rule}");
         }
     }

@@ -19,6 +19,7 @@ mod trace_sink;
 use wire::redact::Redactor;
 use wire::{Revision, Transport};
 
+pub use self::causes::is_told_by_another;
 pub use self::defects::{Defect, Defects};
 pub use self::dialogue::dialogue;
 pub use self::findings::Sources;

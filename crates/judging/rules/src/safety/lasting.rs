@@ -1,6 +1,8 @@
 //! Lasting: a good server is there until its client leaves, and answers until then. Judged in every check: after a crash
 //! there is little left to judge, and a report must not look clean for it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use wire::trace::{Closed, Content, Frame};
 use wire::{Kind, Party};
 
@@ -36,24 +38,46 @@ pub(super) fn failure(frame: &Frame) -> Option<String> {
     }
 }
 
-/// What the server was told before it ended, in words: the first that followed its own last message, since that it may not
-/// have got over; else the last.
+/// How many messages that were open are named.
+const OPEN: usize = 3;
+
+/// What the server was told before it ended, in words. Where only the last message can have ended it, that one; else also what
+/// was open: requests without an answer, and what came after the last request that was answered.
 fn preceding(view: &View<'_>, event: usize) -> String {
     let connection = view.frame(event).connection;
-    let here = |frame: &Frame| frame.connection == connection;
-    let spoke =
-        view.by(Party::Server).take_while(|sent| sent.event < event).filter(|sent| sent.connection == connection);
-    let spoke = spoke.last().map(|sent| sent.event);
-    let told = |content: &Content| {
+    let told = told(view, event);
+    let Some(&last) = told.last() else { return String::new() };
+    let calls = view.calls_by(Party::Client).filter(|call| call.request.connection == connection);
+    let calls: Vec<_> = calls.filter(|call| call.request.event < event).collect();
+    // A server that answers what came later has got over what came before.
+    let answered = calls.iter().filter(|call| call.response.is_some()).map(|call| call.request.event).max();
+    let is_over = |at: usize| answered.is_some_and(|last| at < last);
+    // Unanswered for so long that it was given up, while others are served: it does not run any more.
+    let is_given_up = |call: &Call<'_>| view.timeout_of(call.request).is_some() && is_over(call.request.event);
+    let is_pending =
+        |call: &Call<'_>| call.response.is_none() && view.cancellation_of(call.request).is_none() && !is_given_up(call);
+    let requests: BTreeMap<usize, bool> = calls.iter().map(|call| (call.request.event, is_pending(call))).collect();
+    let greeted = view.by(Party::Client).filter(|sent| sent.is("notifications/initialized"));
+    let greeted: BTreeSet<usize> = greeted.map(|sent| sent.event).collect();
+    let is_open = |at: usize| requests.get(&at).copied().unwrap_or(!is_over(at) && !greeted.contains(&at));
+    let open: Vec<usize> = told.iter().copied().filter(|&at| at != last && is_open(at)).collect();
+    if open.is_empty() {
+        return format!(", after {}", told_at(view, last));
+    }
+    let named: Vec<_> = open.iter().take(OPEN).map(|&at| told_at(view, at)).collect();
+    let more = open.len().saturating_sub(OPEN);
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!(", at or before {}; still open: {}{rest}", told_at(view, last), named.join(", "))
+}
+
+/// The events of what the client sent on the connection of an event before it.
+fn told(view: &View<'_>, event: usize) -> Vec<usize> {
+    let connection = view.frame(event).connection;
+    let is_told = |content: &Content| {
         matches!(content, Content::Line { .. } | Content::Body { .. } | Content::WebSocket { .. } | Content::Raw(_))
     };
-    let said = view.frames().take(event).filter(|(_, f)| here(f) && f.from == Party::Client && told(&f.content));
-    let said: Vec<usize> = said.map(|(at, _)| at).collect();
-    let Some(at) = said.iter().copied().find(|at| spoke.is_some_and(|spoke| *at > spoke)).or(said.last().copied())
-    else {
-        return String::new();
-    };
-    format!(", after {}", told_at(view, at))
+    let sent = |f: &Frame| f.connection == connection && f.from == Party::Client && is_told(&f.content);
+    view.frames().take(event).filter(|(_, frame)| sent(frame)).map(|(at, _)| at).collect()
 }
 
 /// What the client sent in an event, in words: its method, or how it begins.
@@ -186,22 +210,47 @@ mod tests {
         }
     }
 
+    const CALL: &str = r#"{"at":3,"from":"client","line":{"jsonrpc":"2.0","id":1,"method":"tools/call"}}"#;
+    const PING: &str = r#"{"at":3,"from":"client","line":{"jsonrpc":"2.0","id":2,"method":"ping"}}"#;
+    const PONG: &str = r#"{"at":3,"from":"server","line":{"jsonrpc":"2.0","id":2,"result":{}}}"#;
+    const GARBAGE: &str = r#"{"at":3,"from":"client","line":"no JSON"}"#;
+    const NOTE: &str = r#"{"at":3,"from":"client","line":{"jsonrpc":"2.0","method":"notifications/initialized"}}"#;
+
     #[test]
-    fn a_crash_is_laid_to_what_the_server_had_not_got_over() {
-        let garbage = r#"{"at":3,"from":"client","line":"no JSON"}"#;
-        let ping = r#"{"at":4,"from":"client","line":{"jsonrpc":"2.0","id":1,"method":"ping"}}"#;
-        assert!(
-            said_of(&[garbage]).ends_with("after the invalid message `no JSON` (event 2)"),
-            "{}",
-            said_of(&[garbage])
-        );
-        assert!(
-            said_of(&[garbage, ping]).ends_with("after the invalid message `no JSON` (event 2)"),
-            "not what was asked in vain"
-        );
-        let answer = r#"{"at":4,"from":"client","line":{"jsonrpc":"2.0","id":"q","result":{}}}"#;
-        assert!(said_of(&[answer]).ends_with("after an answer (event 2)"), "{}", said_of(&[answer]));
-        assert!(said_of(&[ping]).ends_with("after `ping` (event 2)"), "{}", said_of(&[ping]));
-        assert!(said_of(&[]).ends_with("after `ping` (event 0)"), "{}", said_of(&[]));
+    fn a_crash_is_laid_to_the_only_message_that_can_have_caused_it() {
+        let answer = r#"{"at":3,"from":"client","line":{"jsonrpc":"2.0","id":"q","result":{}}}"#;
+        for (told, what) in [
+            (&[GARBAGE][..], "1, after the invalid message `no JSON` (event 2)"),
+            (&[answer], "1, after an answer (event 2)"),
+            (&[PING], "1, after `ping` (event 2)"),
+            (&[NOTE, CALL], "1, after `tools/call` (event 3)"),
+            (&[PING, PONG, NOTE], "1, after `notifications/initialized` (event 4)"),
+            (&[], "1, after `ping` (event 0)"),
+        ] {
+            assert!(said_of(told).ends_with(what), "{}", said_of(told));
+        }
+    }
+
+    #[test]
+    fn where_several_messages_were_open_the_last_is_a_bound() {
+        let many: Vec<String> = (1..6).map(|id| PING.replace("\"id\":2", &format!("\"id\":{id}"))).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let cancelled = r#"{"at":3,"from":"client","line":{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}}"#;
+        for (told, what) in [
+            (
+                &[GARBAGE, PING][..],
+                "at or before `ping` (event 3); still open: the invalid message `no JSON` (event 2)",
+            ),
+            (
+                &[PING, GARBAGE, PONG, CALL],
+                "`tools/call` (event 5); still open: the invalid message `no JSON` (event 3)",
+            ),
+            (&[CALL, PING, PONG], "at or before `ping` (event 3); still open: `tools/call` (event 2)"),
+            (&[CALL, NOTE], "at or before `notifications/initialized` (event 3); still open: `tools/call` (event 2)"),
+            (&[CALL, cancelled], "after `notifications/cancelled` (event 3)"),
+            (&many, "(event 6); still open: `ping` (event 2), `ping` (event 3), `ping` (event 4) and 1 more"),
+        ] {
+            assert!(said_of(told).ends_with(what), "{}", said_of(told));
+        }
     }
 }

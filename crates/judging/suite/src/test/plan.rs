@@ -93,6 +93,8 @@ pub(super) struct Case {
     pub(super) xfail: Option<String>,
     pub(super) repeat: u32,
     pub(super) independent: bool,
+    /// Whether the server must list the tool that is called: a name from a command line may be a slip.
+    pub(super) must_be_listed: bool,
     /// The variables that it uses.
     pub(super) uses: BTreeSet<String>,
 }

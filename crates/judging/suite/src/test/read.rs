@@ -92,7 +92,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Suite, FileErrors> {
     read(text, path).map_err(|errors| FileErrors::new(&path.display().to_string(), errors))
 }
 
-/// A suite of one call, with values that its result must have at paths; `name` is for messages.
+/// A suite of one call of a tool that the server lists, with values that its result must have at paths; `name` is for messages.
 pub fn of_call(
     name: &Path,
     server: Value,
@@ -106,7 +106,9 @@ pub fn of_call(
     let places = places(&arguments, &expect);
     let case = json!({ "call": tool, "arguments": arguments, "expect": expect });
     let text = json!({ "server": server, "cases": [case] }).to_string();
-    parse(&text, name).map_err(|errors| in_words(errors, &text, &places))
+    let mut suite = parse(&text, name).map_err(|errors| in_words(errors, &text, &places))?;
+    suite.cases.iter_mut().for_each(|case| case.must_be_listed = true);
+    Ok(suite)
 }
 
 /// Pointers to the parts of a call, each with its name on the command line.

@@ -22,6 +22,10 @@ use crate::gate::{GateKind, Judged, Outcome};
 pub use self::listed::judge as listed;
 pub use self::starts::Surface;
 
+/// How a message of `proof` begins, and the lines into which it was broken.
+const ERROR: &str = "error: ";
+const HANGING: &str = "       ";
+
 /// How a command ended, and the JSON document that it wrote.
 #[derive(Clone, Debug, Default)]
 pub struct Ended {
@@ -98,13 +102,16 @@ impl Ended {
     /// With the first line that the command wrote for people.
     fn with_reason(&self, what: &str) -> String {
         let line = self.reason();
-        line.map_or_else(|| what.to_owned(), |line| format!("{what}: {}", wire::escape::snippet(line, 200)))
+        line.map_or_else(|| what.to_owned(), |line| format!("{what}: {}", wire::escape::snippet(&line, 200)))
     }
 
-    /// The first line that the command wrote for people.
-    fn reason(&self) -> Option<&str> {
-        let line = self.stderr.lines().map(str::trim).find(|line| !line.is_empty())?;
-        Some(line.strip_prefix("error: ").unwrap_or(line))
+    /// The first line that the command wrote for people, with those into which it was broken.
+    fn reason(&self) -> Option<String> {
+        let mut lines = self.stderr.lines().skip_while(|line| line.trim().is_empty());
+        let first = lines.next()?.trim();
+        let rest = lines.take_while(|line| line.starts_with(HANGING)).map(str::trim);
+        let first = first.strip_prefix(ERROR).unwrap_or(first);
+        Some(std::iter::once(first).chain(rest).collect::<Vec<_>>().join(" "))
     }
 
     /// Whether the exit code and the report's own verdict agree.

@@ -60,12 +60,12 @@ fn modules(snapshot: &Value) -> u64 {
 
 /// A server that does not answer, with what it wrote on stderr.
 fn silent(ended: &Ended, material: &Material<'_>) -> Judged {
-    let reason = ended.reason().unwrap_or("it does not say why");
+    let reason = ended.reason().unwrap_or_else(|| "it does not say why".to_owned());
     let lines = quoted(&ended.stderr);
     let message = if lines.is_empty() {
-        wire::escape::snippet(reason, 200)
+        wire::escape::snippet(&reason, 200)
     } else {
-        format!("{}; stderr: {}", wire::escape::snippet(reason, 90), end_of(&lines.join(" | "), 190))
+        format!("{}; stderr: {}", wire::escape::snippet(&reason, 90), end_of(&lines.join(" | "), 190))
     };
     let finding = Finding {
         rule: "no-answer".to_owned(),
@@ -75,7 +75,7 @@ fn silent(ended: &Ended, material: &Material<'_>) -> Judged {
         fix: format!("try it: proof client tools {}", crate::launch::typed(material.server)),
         fails: true,
     };
-    let last = lines.last().copied().unwrap_or(reason);
+    let last = lines.last().copied().unwrap_or(&reason);
     let summary = format!("the server gave no MCP answer: {}", wire::escape::snippet(last, 200));
     Judged { summary, ..Judged::by_findings(vec![finding], "") }
 }

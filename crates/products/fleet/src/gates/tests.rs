@@ -213,6 +213,14 @@ fn a_server_that_does_not_answer_is_red_and_one_that_lists_another_number_too() 
     let red = judged(GateKind::Starts, &server(""), &[silent]);
     assert!(red.outcome == Outcome::Fail && red.summary.contains("the command ended"), "{}", red.summary);
     assert_eq!(outcome(GateKind::Starts, &[ended(0, json!({ "schema": "proof.snapshot/1" }))]), Outcome::Fail, "empty");
+    let broken =
+        "error: the command ended before it\n       answered\n  at sh serve.sh\n  try: another\n       command\n";
+    let broken = Ended { code: Some(3), stderr: broken.to_owned(), ..Ended::default() };
+    let red = judged(GateKind::Starts, &server(""), &[broken]);
+    assert_eq!(
+        red.findings[0].message, "the command ended before it answered",
+        "a message that was broken is one text"
+    );
     let stderr = "error: the command ended with code 1 before it answered\n  at sh serve.sh\n  its last lines on stderr:\n    \
                   Traceback\n    KeyError: SHOP_TOKEN\n  try: run the command by itself\n";
     let silent = Ended { code: Some(3), stderr: stderr.to_owned(), ..Ended::default() };

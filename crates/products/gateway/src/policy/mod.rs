@@ -39,7 +39,7 @@ enum PolicyAction {
 
 #[derive(Args, Debug)]
 pub(crate) struct TestArgs {
-    /// File of cases (docs/gateway-policy.md)
+    /// File of cases
     #[arg(value_name = "CASES")]
     cases: PathBuf,
     /// gateway.yaml with the rules [default: `config` of CASES]

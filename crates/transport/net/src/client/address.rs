@@ -42,6 +42,25 @@ impl std::fmt::Display for Address {
     }
 }
 
+/// What `localhost:3000`, `192.0.2.1:8080/mcp` and `:3000` stand for: HTTP, on this machine where no host is named, and at `/mcp`
+/// where no path is. `None` for any other text.
+pub fn without_scheme(text: &str) -> Option<Url> {
+    let (authority, rest) = text.split_at(text.find(['/', '?', '#']).unwrap_or(text.len()));
+    let (host, port) = authority.rsplit_once(':')?;
+    let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    let is_in_brackets = host.starts_with('[') && host.ends_with(']');
+    let is_name = host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
+    if !is_port || !(is_in_brackets || is_name) {
+        return None;
+    }
+    let host = if host.is_empty() { "127.0.0.1" } else { host };
+    let mut url = Url::parse(&format!("http://{host}:{port}{rest}")).ok()?;
+    if !rest.starts_with('/') {
+        url.set_path("/mcp");
+    }
+    Some(url)
+}
+
 /// A URL, and what is sent with every request to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpAddress {
@@ -97,5 +116,42 @@ impl HttpAddress {
     pub fn own_target(&self, url: &str) -> Option<String> {
         let url = Url::parse(url).ok().filter(|url| url.origin() == self.url.origin())?;
         Some(url[Position::BeforePath..Position::AfterQuery].to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_scheme;
+
+    #[test]
+    fn a_host_and_a_port_stand_for_a_url() {
+        let url = |text: &str| without_scheme(text).map(String::from);
+        for (text, meant) in [
+            ("localhost:3000", "http://localhost:3000/mcp"),
+            ("127.0.0.1:3000/mcp", "http://127.0.0.1:3000/mcp"),
+            ("127.0.0.1:3000/", "http://127.0.0.1:3000/"),
+            (":3000", "http://127.0.0.1:3000/mcp"),
+            (":3000/a?b=c", "http://127.0.0.1:3000/a?b=c"),
+            ("[::1]:3000", "http://[::1]:3000/mcp"),
+            ("my-server_1.local:80?key=x", "http://my-server_1.local/mcp?key=x"),
+        ] {
+            assert_eq!(url(text).as_deref(), Some(meant), "{text}");
+        }
+        for text in [
+            "",
+            ":",
+            "3000",
+            "localhost",
+            "localhost:",
+            "localhost:+1",
+            "localhost:70000",
+            "http://localhost:3000",
+            "me:secret@localhost:3000",
+            "a=b:1",
+            "::1",
+            "./server:1",
+        ] {
+            assert_eq!(url(text), None, "{text}");
+        }
     }
 }

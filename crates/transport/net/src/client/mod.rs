@@ -35,7 +35,7 @@ pub(crate) use self::{
     stdio::not_started,
     websocket::{Socket, open_socket},
 };
-pub use address::{Address, HttpAddress, Identity};
+pub use address::{Address, HttpAddress, Identity, without_scheme};
 pub use advice::Advice;
 pub use attempt::{Greeted, failure_of, redirect_target};
 pub use authorizer::{Authorizer, Authorizing, Refusal};

@@ -9,6 +9,9 @@ use wire::escape::line;
 
 use super::compare::Comparison;
 
+/// The page that has the rows of what is lost.
+const ROWS: &str = "https://github.com/proofhouse/proofhouse/blob/main/docs/gateway-translation.md";
+
 /// What was compared at one address, revision and transport.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
@@ -178,7 +181,7 @@ impl Certificate {
         let rows = self.rows();
         if !rows.is_empty() {
             let rows: Vec<_> = rows.iter().map(|(row, count)| format!("{row} ({count})")).collect();
-            let _ = writeln!(out, "\nLost by row of docs/gateway-translation.md: {}", rows.join(", "));
+            let _ = writeln!(out, "\nLost by row of {ROWS}:\n{}", rows.join(", "));
         }
         if self.left_out > 0 {
             let _ = writeln!(

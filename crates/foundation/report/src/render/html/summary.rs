@@ -93,6 +93,9 @@ fn notices(out: &mut String, grid: &Grid<'_>) {
     if let Some(served) = grid.view.also_served() {
         let _ = writeln!(out, "<p class=\"notice hint\"><b>Also supports</b>, not checked: {}.</p>", Text(&served));
     }
+    if let Some(tools) = grid.view.tools_unknown() {
+        let _ = writeln!(out, "<p class=\"notice\"><b>Warning</b>: the options name {}.</p>", Text(&tools));
+    }
     if let Some(tools) = grid.view.tools_not_called() {
         let _ = writeln!(
             out,

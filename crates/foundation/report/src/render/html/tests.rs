@@ -72,6 +72,7 @@ fn report(results: Vec<Finding>) -> Report {
         also_served: Vec::new(),
         tools_not_called: Vec::new(),
         tools_called_by_name: Vec::new(),
+        tools_unknown: Vec::new(),
         unconfirmed: Vec::new(),
         traces: None,
         elapsed_ms: None,

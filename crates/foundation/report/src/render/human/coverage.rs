@@ -14,6 +14,10 @@ const NUMBER: usize = 6;
 
 /// Which tools were left alone, what rules that were not exercised are about, and the reasons that many of them share.
 pub(super) fn advice(out: &mut String, view: &ReportView<'_>, verbose: bool) {
+    if let Some(tools) = view.tools_unknown() {
+        let words = format!("Warning: --allow-tool or --hints names {tools}. `proof client tools` lists them.");
+        wrap(out, 0, &wire::escape::line(&words));
+    }
     if let Some(tools) = view.tools_not_called() {
         let words = format!(
             "Not called: {tools} (readOnlyHint is not true). Allow some with --allow-tool <NAME>, or all with --call all."

@@ -1,5 +1,7 @@
 //! The page `basic/lifecycle`, section "Operation": the agreed version, and only what was negotiated.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use wire::method::{self, End};
 use wire::revision::{R2024_11_05, R2025_06_18, R2025_11_25, R2026_07_28};
@@ -8,7 +10,7 @@ use wire::{Kind, Party, Revision};
 use crate::reading::questions;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Breach, Kept, Verdict};
-use crate::view::{Call, MessageAt, View, declared};
+use crate::view::{Call, MessageAt, View, Window, declared};
 
 const OPERATION: Anchor = at("basic/lifecycle", "operation");
 
@@ -148,11 +150,11 @@ fn only_if_declared(view: &View<'_>, method: &str) -> Verdict {
 }
 
 fn list_changes_negotiated(view: &View<'_>) -> Verdict {
-    announced_only(view, |name| name.ends_with("/list_changed"))
+    announced_only(view, |name| name.ends_with("/list_changed"), &["tools/call"])
 }
 
 fn updates_negotiated(view: &View<'_>) -> Verdict {
-    announced_only(view, |name| name == "notifications/resources/updated")
+    announced_only(view, |name| name == "notifications/resources/updated", &["tools/call", "resources/subscribe"])
 }
 
 fn logging_negotiated(view: &View<'_>) -> Verdict {
@@ -161,12 +163,12 @@ fn logging_negotiated(view: &View<'_>) -> Verdict {
     if !view.revision().at_least(R2025_06_18) && undeclared && logs() {
         return Verdict::NotSeen("`logging.capability-declared` judges it here".to_owned());
     }
-    announced_only(view, |name| name == "notifications/message")
+    announced_only(view, |name| name == "notifications/message", &["tools/call", "resources/read", "prompts/get"])
 }
 
 /// Notifications that take a capability of the server's own, against what it declared on their connection. Quiet windows
-/// without any are witnesses too.
-fn announced_only(view: &View<'_>, concerns: impl Fn(&str) -> bool) -> Verdict {
+/// without any are witnesses, too, after a request of `causes` was served: nothing else gives a reason for one.
+fn announced_only(view: &View<'_>, concerns: impl Fn(&str) -> bool, causes: &[&str]) -> Verdict {
     let of = |connection: u32| -> Option<&Value> { view.handshake(connection)?.result()?.get("capabilities") };
     let announced: Vec<_> = sent(view)
         .into_iter()
@@ -181,7 +183,18 @@ fn announced_only(view: &View<'_>, concerns: impl Fn(&str) -> bool) -> Verdict {
         .filter(|(_, path, own)| declared(own, path).is_none())
         .map(|(sent, path, _)| sent.breach("/method", format!("the server did not declare `{path}`")))
         .collect();
-    let windows = view.windows().iter().filter(|w| of(w.connection).is_some()).map(|w| w.closed);
+    let served = causes.iter().flat_map(|method| view.calls(method)).filter(|call| call.result().is_some());
+    let mut first: BTreeMap<u32, usize> = BTreeMap::new();
+    for call in served {
+        let event = first.entry(call.request.connection).or_insert(call.request.event);
+        *event = call.request.event.min(*event);
+    }
+    let has_reason = |w: &Window<'_>| first.get(&w.connection).is_some_and(|&event| event < w.closed);
+    let windows = view.windows().iter().filter(|w| of(w.connection).is_some() && has_reason(w)).map(|w| w.closed);
     let witnesses = announced.iter().map(|(sent, ..)| sent.event).chain(windows);
-    Verdict::never(breaches, witnesses, "the server sent no such notification, and no quiet window was kept")
+    Verdict::never(
+        breaches,
+        witnesses,
+        "the server sent no such notification, and nothing was asked of it that could have caused one",
+    )
 }

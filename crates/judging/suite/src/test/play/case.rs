@@ -5,8 +5,9 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use client::Client;
-use document::TooLong;
+use document::{TooLong, nearest};
 use serde_json::{Map, Value};
+use wire::escape::snippet;
 
 use super::coverage_recorder::CoverageRecorder;
 use super::session::Session;
@@ -18,6 +19,9 @@ use crate::test::judge::{Observed, captured, essence, failure, judge};
 use crate::test::outcome::{CaseResult, Verdict};
 use crate::test::plan::{Case, RequestTemplate};
 use crate::test::redacted;
+
+/// How many characters of a tool's name are shown.
+const NAME: usize = 60;
 
 impl Player<'_> {
     /// Runs a case with its repetitions.
@@ -32,7 +36,9 @@ impl Player<'_> {
         if let Some(name) = missing {
             return skipped(case, format!("`{name}` was not captured"));
         }
-        for _ in 0..case.repeat {
+        failures.extend(unlisted(session, case).await);
+        let repeat = if failures.is_empty() { case.repeat } else { 0 };
+        for _ in 0..repeat {
             let (reply, failed) = self.run_once(session, case).await;
             essence = reply;
             failures = failed;
@@ -92,6 +98,22 @@ impl Player<'_> {
         }
         (Some(essence), failures)
     }
+}
+
+/// A call of a tool that the server does not list, where it must; a failure to list shows in the call itself.
+async fn unlisted(session: &Session, case: &Case) -> Option<Failure> {
+    let RequestTemplate::Call { tool, .. } = &case.request else { return None };
+    let name = tool.fill(&Value::Null).ok().filter(|_| case.must_be_listed)?;
+    let (tools, _) = session.client.tools().await.ok()?;
+    let known: Vec<String> = tools.iter().map(|tool| snippet(tool.name(), NAME)).collect();
+    if tools.iter().any(|tool| tool.name() == name) {
+        return None;
+    }
+    let expected = match known.as_slice() {
+        [] => "a tool of the server, which lists none".to_owned(),
+        known => format!("a tool of the server: {}", nearest(&name, known.iter().map(String::as_str))),
+    };
+    Some(failure(case.at, expected, format!("`{}`, which it does not list", snippet(&name, NAME))))
 }
 
 /// Fills in the variables of a request and sends it.

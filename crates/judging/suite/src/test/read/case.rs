@@ -73,6 +73,7 @@ impl Reader<'_> {
             xfail: case.xfail,
             repeat: case.repeat.unwrap_or(1),
             independent: case.independent,
+            must_be_listed: false,
             uses: std::mem::take(&mut self.uses),
         })
     }
