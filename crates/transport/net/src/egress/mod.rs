@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use self::reach::Reach;
+use self::rules::plain;
 pub use self::rules::{EgressRules, HostPattern};
 
 /// Addresses on their way.
@@ -128,7 +129,7 @@ impl Egress {
 
     /// Why no connection to `url` would be made now. `None` also where its name stands for no address yet.
     pub async fn refusal(&self, url: &url::Url) -> Option<Box<EgressRefusal>> {
-        let host = rules::plain(url.host_str().unwrap_or_default());
+        let host = plain(url.host_str().unwrap_or_default());
         self.addresses(url.scheme(), host, url.port_or_known_default().unwrap_or(0)).await.err()
     }
 
