@@ -269,7 +269,9 @@ fn a_person_at_a_terminal_is_asked_once_whether_an_issuer_gets_the_secret() {
         command.args(["-c", TERMINAL, answer, env!("CARGO_BIN_EXE_proof"), "client", "call", "touch_resource"]);
         command.args([&server.url, "--oauth=client", "--oauth-client-id", "machine"]);
         command.args(["--oauth-client-secret-env", "PASSWORD", "--oauth-cache", cache.to_str().unwrap()]);
-        Printed::by(command.env("PASSWORD", "s3cret-of-this-test"))
+        let Printed { code, stdout, stderr } = Printed::by(command.env("PASSWORD", "s3cret-of-this-test"));
+        // A terminal shows both streams, and lines that are broken to fit it.
+        Printed { code, stdout: stdout.replace('\r', "").replace("\n       ", " "), stderr }
     };
     let question = "give it the credentials of client machine? Type `yes` to agree:";
     for refusal in ["no", "", "y"] {
