@@ -17,7 +17,7 @@ impl Printed {
         let output = command.output().expect("the binary runs");
         let text = |bytes| String::from_utf8(bytes).expect("what it prints is UTF-8");
         // How messages are broken to fit a terminal is tested elsewhere.
-        let stderr = text(output.stderr).replace("\n       ", " ");
+        let stderr = text(output.stderr).replace("\n       ", " ").replace("\n      ", " ");
         Self { code: output.status.code(), stdout: text(output.stdout), stderr }
     }
 }

@@ -127,13 +127,23 @@ async fn find_lasting(case: &ProbeContext, trials: &[Trial]) -> Result<(), Abort
 /// The arguments with one number so much larger that the call should last as long as is wanted; nothing where the schema
 /// does not admit enough of it, or the call was over before its time could be told.
 pub(super) fn larger(schema: &Value, arguments: &Map<String, Value>, took: Duration) -> Option<Map<String, Value>> {
+    larger_by(schema, arguments, took, |_| true)
+}
+
+/// The same with one of certain numbers.
+fn larger_by(
+    schema: &Value,
+    arguments: &Map<String, Value>,
+    took: Duration,
+    by: impl Fn(&str) -> bool,
+) -> Option<Map<String, Value>> {
     const TOLD: Duration = Duration::from_millis(15);
     if took < TOLD {
         return None;
     }
     let factor = WANTED.as_secs_f64() / took.as_secs_f64();
     let properties = schema.get("properties")?.as_object()?;
-    properties.iter().find_map(|(name, property)| {
+    properties.iter().filter(|(name, _)| by(name)).find_map(|(name, property)| {
         let is_whole = property.get("type")? == "integer";
         let before = arguments.get(name).or_else(|| property.get("default"))?.as_f64().filter(|n| *n >= 1.0)?;
         let most = property.get("maximum").and_then(Value::as_f64).unwrap_or(f64::from(u16::MAX));
@@ -153,7 +163,7 @@ const WORTH_A_NUMBER: Duration = Duration::from_millis(100);
 /// whose effect a call with a small one shows.
 async fn grow(case: &ProbeContext, trial: &Trial, seen: &Seen) -> Result<Option<Map<String, Value>>, Abort> {
     let more = larger(&trial.schema, &seen.arguments, seen.took);
-    let Some(small) = with_a_number(&trial.schema, &seen.arguments) else { return Ok(more) };
+    let Some((number, small)) = with_a_number(&trial.schema, &seen.arguments) else { return Ok(more) };
     if more.is_some() || seen.took < WORTH_A_NUMBER {
         return Ok(more);
     }
@@ -161,11 +171,11 @@ async fn grow(case: &ProbeContext, trial: &Trial, seen: &Seen) -> Result<Option<
     let reply = case.request("tools/call", json!({ "name": trial.name, "arguments": small })).await?;
     let took = begun.elapsed();
     let succeeded = reply.result().is_some_and(|result| result.get("isError") != Some(&json!(true)));
-    Ok(succeeded.then(|| larger(&trial.schema, &small, took)).flatten())
+    Ok(succeeded.then(|| larger_by(&trial.schema, &small, took, |name| name == number)).flatten())
 }
 
-/// The arguments with a small number under the first name for one that they lack and that has no default.
-fn with_a_number(schema: &Value, arguments: &Map<String, Value>) -> Option<Map<String, Value>> {
+/// The first name for a number that the arguments lack and that has no default, and the arguments with a small one under it.
+fn with_a_number(schema: &Value, arguments: &Map<String, Value>) -> Option<(String, Map<String, Value>)> {
     const SMALL: f64 = 2.0;
     let properties = schema.get("properties")?.as_object()?;
     properties.iter().find_map(|(name, property)| {
@@ -174,7 +184,7 @@ fn with_a_number(schema: &Value, arguments: &Map<String, Value>) -> Option<Map<S
         let mut arguments = arguments.clone();
         let before = arguments.insert(name.clone(), json!(least.ceil() as u64));
         let fits = || schema::Validator::new(schema).is_ok_and(|v| v.is_valid(&Value::Object(arguments.clone())));
-        (is_open && before.is_none() && fits()).then_some(arguments)
+        (is_open && before.is_none() && fits()).then(|| (name.clone(), arguments.clone()))
     })
 }
 
@@ -462,10 +472,10 @@ mod tests {
             "pages": { "type": "integer", "default": 3 },
             "meters": { "type": "integer", "minimum": 1, "maximum": 30 },
         } });
-        let small = with_a_number(&schema, &Map::new()).expect("a number");
-        assert_eq!(Value::Object(small.clone()), json!({ "meters": 2 }));
+        let (number, small) = with_a_number(&schema, &Map::new()).expect("a number");
+        assert_eq!((number.as_str(), Value::Object(small.clone())), ("meters", json!({ "meters": 2 })));
         assert_eq!(with_a_number(&schema, &small), None, "it has one");
-        let grown = larger(&schema, &small, Duration::from_millis(240)).expect("more");
+        let grown = larger_by(&schema, &small, Duration::from_millis(240), |name| name == number).expect("more");
         assert_eq!(Value::Object(grown), json!({ "meters": 9 }));
     }
 
