@@ -218,9 +218,13 @@ fn a_changed_catalogue_is_served_and_a_broken_one_is_not() {
     assert!(call("second").contains("I am second"), "{}", call("second"));
     assert!(!call("first").contains("I am first"));
     written("name: s\nversion: '1'\ntuls: []\nmore: [\n");
-    let mistakes = [serving.said(), serving.said(), serving.said()];
+    // How many lines it takes depends on the length of the path.
+    let mut mistakes = vec![serving.said()];
+    while !mistakes.last().is_some_and(|line| line.ends_with("has mistakes: still serving the version before\n")) {
+        mistakes.push(serving.said());
+        assert!(mistakes.len() < 10, "{mistakes:?}");
+    }
     assert!(mistakes[0].starts_with("error: "), "{mistakes:?}");
-    assert!(mistakes[2].ends_with("has mistakes: still serving the version before\n"), "{mistakes:?}");
     assert!(call("second").contains("I am second"));
     // Nothing is lost with the file.
     std::fs::remove_file(&path).expect("it is ours");

@@ -170,7 +170,7 @@ fn what_cannot_be_a_manifest_is_refused() {
     ends_with(2, &proof(folder, &["serve", "--stdio", "--manifest", "manifest.json"]));
     let server = ["--", PROOF, "serve", "--stdio", "--catalog", "shop.yaml"];
     for (arguments, what) in [
-        (&["--manifest", "none.json"][..], "is not a manifest"),
+        (&["--manifest", "none.json"][..], "cannot read none.json"),
         (&["--manifest", "auto"], "a command has no well-known path"),
         (&["--manifest", "ftp://shop.example/m"], "expected a file, or a URL"),
         (&["--keys", "key.json"], "--manifest"),
