@@ -180,8 +180,7 @@ fn descriptions_that_only_mention_a_verb() {
         ("sleep", "Sleeps for so many seconds, in steps"),
         ("list_files", "Lists files, also those that were deleted or are updated"),
     ] {
-        let read = say_that_it_reads(&described(name, description));
-        assert_eq!(read, name != "get_post", "{name}: {description}");
+        assert!(say_that_it_reads(&described(name, description)), "{name}: {description}");
     }
 }
 
