@@ -275,7 +275,7 @@ mod tests {
         {
             assert_eq!(bearer_token(text), None, "{text}");
         }
-        assert!(looks_secret(without_scheme("Basic dXNlcjpwYXNzMTIz")) && !looks_secret(without_scheme("Bearer")));
+        assert!(looks_secret(without_scheme("Basic dXNlcjpwYXNzMXdvcmQ5")) && !looks_secret(without_scheme("Bearer")));
         assert_eq!(without_scheme("tokens"), "tokens");
     }
 
