@@ -121,6 +121,8 @@ fn arguments_are_compared_in_part_or_exactly() {
         Outcome::Correct
     );
     assert_eq!(outcome(nested, &[("a", json!({ "x": { "l": [{ "k": "w" }, []] } }))]), Outcome::WrongArgument);
+    let longer = json!({ "x": { "l": [{ "k": "v" }, [], 3] } });
+    assert_eq!(outcome(nested, &[("a", longer)]), Outcome::WrongArgument, "lists have the same length");
 }
 
 #[test]
@@ -293,6 +295,7 @@ fn checking(assertions: &str) -> (String, Vec<String>) {
         ("tasks/a/prompt.md", "Create a pod\n"),
         ("tasks/b/task.yaml", OTHER),
         ("tasks/deep/er/task.yaml", TASK),
+        ("tasks/shallow.yaml", TASK),
     ];
     with_files(&format!("{EVAL}{assertions}"), &files)
 }
@@ -331,6 +334,7 @@ fn assertions_of_mcpchecker_are_cases_or_named() {
     for (assertions, why) in [
         ("requireAny: [{ server: k, tool: a }, { server: k, tool: b }]", "`requireAny`: a case has no alternatives"),
         ("toolsUsed: [{ server: k, toolPattern: 'pods_.*' }]", "`toolsUsed`: `pods_.*` is a pattern"),
+        ("toolsUsed: [{ server: k, toolPattern: 'pods_get$' }]", "`toolsUsed`: `pods_get$` is a pattern"),
         ("toolsUsed: [{ server: k }]", "`toolsUsed`: any tool of a server"),
         ("callOrder: [{ type: resource, server: k, name: a }]", "`callOrder`: cases order calls of tools only"),
         ("minToolCalls: 1", "`minToolCalls`: a case counts calls of named tools only"),
