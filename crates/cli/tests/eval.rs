@@ -477,6 +477,75 @@ fn cases_are_made_from_what_was_recorded() {
 }
 
 #[test]
+fn tests_of_other_tools_become_cases() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let inner = folder.path().join("conf");
+    std::fs::create_dir(&inner).expect("a folder");
+    let write = |path: &str, text: &str| std::fs::write(folder.path().join(path), text).expect("a file");
+    let run = |words: &[&str]| proof(folder.path(), &[&["eval"], words].concat());
+    write("secret.yaml", "- { type: 'trajectory:tool-used', value: leaked }\n");
+    std::os::unix::fs::symlink("../secret.yaml", inner.join("link.yaml")).expect("a link");
+    write("conf/promptfooconfig.yaml", PROMPTFOO);
+    write("tools.json", r#"[{ "name": "search", "inputSchema": { "properties": { "city": { "type": "string" } } } }]"#);
+    let made = run(&["import", "conf/promptfooconfig.yaml", "--tools", "tools.json", "-o", "cases.yaml"]);
+    ends_with(0, &made);
+    let said = String::from_utf8_lossy(&made.stderr).into_owned();
+    for line in [
+        "left out: conf/promptfooconfig.yaml:2: `providers`: `proof eval run` names the",
+        "left out: conf/promptfooconfig.yaml:8: `javascript`: code is never run",
+        "left out: conf/promptfooconfig.yaml:9: `link.yaml`: outside of the folder",
+        "left out: conf/promptfooconfig.yaml:10: the test `talk`: nothing of it",
+        "note: 1 case, 5 remarks",
+    ] {
+        assert!(said.lines().any(|other| other.starts_with(line)), "{line}:\n{said}");
+    }
+    let cases = std::fs::read_to_string(folder.path().join("cases.yaml")).expect("cases");
+    assert!(cases.contains("prompt: Hotels in Oslo") && !cases.contains("leaked"), "{cases}");
+    ends_with(0, &run(&["lint", "--cases", "cases.yaml", "--fail-on", "error"]));
+    let answer =
+        |city: &str| format!(r#"{{"case":"find","calls":[{{"name":"search","arguments":{{"city":"{city}"}}}}]}}"#);
+    write("right.jsonl", &answer("Oslo"));
+    write("wrong.jsonl", &answer("Rome"));
+    ends_with(0, &run(&["score", "cases.yaml", "--calls", "right.jsonl"]));
+    ends_with(1, &run(&["score", "cases.yaml", "--calls", "wrong.jsonl"]));
+    let again = ends_with(2, &run(&["import", "conf/promptfooconfig.yaml", "-o", "cases.yaml"]));
+    assert!(again.contains("cases.yaml exists already"), "{again}");
+    write("conf/none.yaml", "tests:\n  - assert: [{ type: contains, value: x }]\n");
+    assert!(ends_with(1, &run(&["import", "conf/none.yaml"])).contains("no test to make a case of"));
+    assert!(ends_with(2, &run(&["import", "tools.json"])).contains("neither a configuration of promptfoo"));
+
+    std::fs::create_dir_all(folder.path().join("conf/tasks/pod")).expect("a folder");
+    write("conf/eval.yaml", MCPCHECKER);
+    write("conf/tasks/pod/task.yaml", "kind: Task\nmetadata: { name: pod }\nsteps: { prompt: { file: ask.md } }\n");
+    write("conf/tasks/pod/ask.md", "Create a pod\n");
+    let shown = ends_with(0, &run(&["import", "conf/eval.yaml"]));
+    assert!(shown.contains("prompt: Create a pod\n    match: superset\n    calls:\n      - call: create"), "{shown}");
+}
+
+const PROMPTFOO: &str = "\
+prompts: ['Hotels in {{city}}']
+providers: [openai:gpt-5]
+tests:
+  - description: find
+    vars: { city: Oslo }
+    assert:
+      - { type: 'trajectory:tool-args-match', value: { name: search, args: { city: '{{city}}' } } }
+      - { type: javascript, value: output.length > 3 }
+      - file://link.yaml
+  - description: talk
+    assert: [{ type: llm-rubric, value: friendly }]
+";
+
+const MCPCHECKER: &str = "\
+kind: Eval
+config:
+  taskSets:
+    - glob: tasks/**/*.yaml
+      assertions:
+        toolsUsed: [{ server: k8s, tool: create }]
+";
+
+#[test]
 fn a_search_by_the_users_vectors_is_measured() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("vectors.jsonl");

@@ -3,6 +3,7 @@
 pub(crate) mod cases;
 pub(crate) mod endpoint;
 pub(crate) mod export;
+pub(crate) mod import;
 pub(crate) mod judge;
 pub(crate) mod lint;
 pub(crate) mod report;
@@ -16,6 +17,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use cases::CasesArgs;
 use export::ExportArgs;
+use import::ImportArgs;
 use judge::JudgeArgs;
 use lint::LintArgs;
 use report::{GateArgs, ReportArgs, SelectArgs};
@@ -32,6 +34,7 @@ Examples:
   proof eval score cases.yaml --calls new.jsonl --against old.jsonl
   proof eval score --compat bfcl QUESTIONS.json ANSWERS.json RESULTS.json
   proof eval cases session.trace.jsonl -o cases.yaml
+  proof eval import promptfooconfig.yaml -o cases.yaml
   proof eval run cases.yaml --endpoint URL --api chat --model NAME -- ./my-server
   proof eval judge cases.yaml --calls answers.jsonl --endpoint URL …
   proof eval lint -- npx -y my-server
@@ -53,6 +56,8 @@ pub(crate) enum EvalVerb {
     Score(Box<ScoreArgs>),
     /// Write cases that expect what was recorded
     Cases(CasesArgs),
+    /// Translate tests of promptfoo or mcpchecker into cases
+    Import(ImportArgs),
     /// Ask a model's endpoint, call the tools it asks for, and score the calls
     Run(Box<RunArgs>),
     /// Have a model judge answers: SoPR, SoWR, grades by a rubric

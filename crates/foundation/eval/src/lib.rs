@@ -9,6 +9,7 @@ pub mod case;
 pub mod catalogue;
 mod date;
 pub mod export;
+pub mod foreign;
 pub mod gorilla;
 pub mod import;
 mod jsonl;

@@ -13,7 +13,7 @@ use crate::exit::{Exit, tell, usage};
 use crate::verb::{given_file, output};
 
 /// How large files may be, in bytes.
-const CASES: u64 = 8 << 20;
+pub(super) const CASES: u64 = 8 << 20;
 const TOOLS: u64 = 64 << 20;
 pub(super) const ANSWERS: u64 = 512 << 20;
 

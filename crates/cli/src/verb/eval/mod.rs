@@ -7,6 +7,7 @@ pub(super) mod cost;
 mod export;
 mod files;
 mod gorilla;
+mod import;
 mod judge;
 mod kept;
 mod lint;
@@ -43,6 +44,7 @@ pub(crate) fn run(run: &Run, args: &EvalArgs) -> Exit {
         EvalVerb::Score(args) if args.compat == Some(Compat::Gorilla) => gorilla::scored(args),
         EvalVerb::Score(args) => scored(run, args),
         EvalVerb::Cases(args) => cases::written(run, args),
+        EvalVerb::Import(args) => import::written(args),
         EvalVerb::Run(args) => run::asked(run, args),
         EvalVerb::Judge(args) => judge::judged(run, args),
         EvalVerb::Lint(args) => lint::linted(run, args),
