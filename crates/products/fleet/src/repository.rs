@@ -2,6 +2,7 @@
 //! only.
 
 use std::fmt::Write as _;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use document::scalar;
@@ -117,7 +118,10 @@ fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
 }
 
 fn text(path: &Path) -> Option<String> {
-    (path.metadata().ok()?.len() <= LONGEST).then(|| std::fs::read_to_string(path).ok()).flatten()
+    // Of a stranger's folder: a pipe would wait for a writer, and a device has no end.
+    let mut text = String::new();
+    net::open_regular(path).ok()?.take(LONGEST + 1).read_to_string(&mut text).ok()?;
+    (text.len() as u64 <= LONGEST).then_some(text)
 }
 
 /// A package that depends on an MCP library.

@@ -54,6 +54,11 @@ impl Question {
         &self.key
     }
 
+    /// How long its text is, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.message.text().len()
+    }
+
     /// The id that the server gave it.
     pub(crate) fn id(&self) -> Option<&RequestId> {
         self.message.id()

@@ -66,11 +66,42 @@ export function isVisibleTo(tool, who) {
 }
 
 /**
+ * Whether a text of JSON this long can hold it. A copy keeps what stands at several places once, and empty places of a list not at
+ * all: as text, a few hundred bytes can be gigabytes.
+ * @param {any} data
+ */
+function mayFit(data) {
+  let left = LONGEST;
+  const open = [data];
+  while (open.length > 0) {
+    const one = open.pop();
+    left -= 1;
+    if (typeof one === "string") left -= one.length;
+    if (Array.isArray(one)) {
+      left -= one.length;
+      if (left < 0) return false;
+      for (const item of one) open.push(item);
+    } else if (typeof one === "object" && one !== null) {
+      // Bytes, texts as objects and the like are no JSON.
+      if (Object.getPrototypeOf(one) !== Object.prototype) return false;
+      for (const name of Object.keys(one)) {
+        left -= name.length + 1;
+        if (left < 0) return false;
+        open.push(one[name]);
+      }
+    }
+    if (left < 0) return false;
+  }
+  return true;
+}
+
+/**
  * A message as its JSON text; `null` for what is no JSON or too long.
  * @param {any} data
  */
 export function textOf(data) {
   try {
+    if (!mayFit(data)) return null;
     const text = JSON.stringify(data);
     return typeof text === "string" && text.length <= LONGEST && new TextEncoder().encode(text).length <= LONGEST ? text : null;
   } catch {

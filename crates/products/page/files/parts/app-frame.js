@@ -20,6 +20,8 @@ const SAID = 20;
 const PAUSE = 500;
 /** How much is shown of one. */
 const SHOWN = 4000;
+/** How long the arguments of a call may be that the user is asked about: nobody allows what is not shown. */
+const ASKED = 100_000;
 
 /** @typedef {{ id: number, what: string, detail: string, always: boolean, done: (answer: "yes" | "always" | "no") => void }} Ask */
 
@@ -154,7 +156,9 @@ function Frame({ opened, row, number, state, tool, leave }) {
     <div class="app-frame" ref=${host}></div>
     ${expelled && html`<p class="problem" role="alert">The app is closed: it sent ${visible(expelled, 200)}.</p>`}
     ${left && html`<p class="problem" role="alert">The app tried to leave its frame for <bdi class="mono">${visible(left, 300)}</bdi>. That was stopped; open it again.</p>`}
-    ${asks.map((ask) => html`<${AskCard} key=${ask.id} ask=${ask} />`)}
+    ${/* One at a time: the next would move below the pointer, and a second click meant for this one would answer it. */""}
+    ${asks.slice(0, 1).map((ask) => html`<${AskCard} key=${ask.id} ask=${ask} />`)}
+    ${asks.length > 1 && html`<p class="note">${count(asks.length - 1, "more question")} of the app after this one</p>`}
     ${(blocked > 0 || dropped.times > 0) && html`<p class="bad" role="status">
       ${blocked > 0 && `The policy stopped ${count(blocked, "attempt")} of the app to load or send something. `}
       ${dropped.times > 0 && `${count(dropped.times, "message")} of the app were not taken: ${visible(dropped.why, 200)}.`}</p>`}
@@ -238,9 +242,11 @@ class Asking {
   /** @param {any} tool @param {any} given */
   async call(tool, given) {
     if (this.allowed.has(tool.name)) return true;
+    const detail = JSON.stringify(given, null, 2);
+    if (detail.length > ASKED) return false;
     const destroys = tool.annotations?.destructiveHint === true && tool.annotations?.readOnlyHint !== true;
     const what = `The app asks to call the tool ${visible(tool.name, 200)}${destroys ? ", which may destroy something" : ""}`;
-    const answer = await this.ask(what, JSON.stringify(given, null, 2), !destroys);
+    const answer = await this.ask(what, detail, !destroys);
     if (answer === "always") this.allowed.add(tool.name);
     return answer !== "no";
   }
@@ -265,7 +271,7 @@ function AskCard({ ask }) {
   }, []);
   return html`<article class="question" data-app-ask aria-label="Question of the app" aria-live="polite">
     <h3>${ask.what}</h3>
-    <pre class="text" tabindex="0"><bdi>${visibleLines(ask.detail, SHOWN)}</bdi></pre>
+    <pre class="text" tabindex="0"><bdi>${visibleLines(ask.detail, ASKED)}</bdi></pre>
     <div class="actions">
       <button type="button" class="strong" disabled=${early} onClick=${() => ask.done("yes")}>Allow</button>
       ${ask.always && html`<${Button} label="Allow while the app is open" disabled=${early} onClick=${() => ask.done("always")} />`}

@@ -19,6 +19,8 @@ use net::service::RpcError;
 const FIRST: Duration = Duration::from_secs(1);
 /// How long questions that come one after the other may be gathered.
 const GATHER: Duration = Duration::from_millis(5);
+/// How long all questions of a task together may be that wait for its client, in bytes: one principal may have 1,024 tasks.
+const QUESTION_BYTES: usize = 256 << 10;
 
 impl About<'_> {
     /// Asks the server something about the task. What it asks meanwhile belongs to the task, where `course` is given.
@@ -177,6 +179,9 @@ impl About<'_> {
         }
         if course.open.len() >= QUESTIONS {
             return Some(error_text(message.id(), &RpcError::internal("Too many questions at a time")));
+        }
+        if course.open.iter().map(Question::bytes).sum::<usize>() + message.text().len() > QUESTION_BYTES {
+            return Some(error_text(message.id(), &RpcError::internal("The questions of the task are too long")));
         }
         course.asked += 1;
         let key = format!("{}-{}", method.split('/').next().unwrap_or_default(), course.asked);
