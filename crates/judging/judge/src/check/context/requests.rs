@@ -136,7 +136,7 @@ impl ProbeContext {
     fn hears_strays(&self, id: RequestId, before: usize) -> bool {
         let mut given_up = self.given_up.lock().unwrap_or_else(PoisonError::into_inner);
         given_up.insert(id);
-        // An answer that comes late is none of another request.
+        // A late answer belongs to a request of ours.
         let is_late = |message: &Message| message.id().is_some_and(|id| given_up.contains(id));
         let received = self.connection.received();
         received.iter().skip(before).any(|message| message.kind().is_response() && !is_late(message))
