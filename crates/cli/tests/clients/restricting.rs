@@ -105,7 +105,7 @@ fn lists_of_every_scope_count_and_a_denial_wins() {
     let ran = crate::printed::Printed::by(command.current_dir(home.path("project/inner")));
     assert!(ran.stdout.contains("b (user): used"), "{}", ran.stdout);
     std::fs::remove_file(home.path("project/.claude/settings.json")).expect("a file");
-    // What is no file of managed settings does not count.
+    // Only files of managed settings count.
     home.put("managed/managed-settings.d/.hidden.json", &deny("b"));
     home.put("managed/managed-settings.d/notes.txt", &deny("b"));
     expect(all);

@@ -92,7 +92,7 @@ impl Policy {
         problems
     }
 
-    /// Decides on a server that anyone added. A denial wins, whoever wrote it. Where the lists of what is allowed have commands, a
+    /// Decides on a server that anyone added. A denial wins, from every file. Where the lists of what is allowed have commands, a
     /// command must be one of them, and a name is not enough. The same holds for URLs.
     pub fn decide(&self, name: &str, launch: &Launch) -> Decision {
         if let Some(why) = self.denial(name, launch) {

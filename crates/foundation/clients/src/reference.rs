@@ -1,5 +1,7 @@
 //! References to variables in texts. Ours are `${NAME}` and `${NAME:-default}`; each client has its own way to write them.
 
+use std::convert::Infallible;
+
 /// A part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part<'t> {
@@ -98,29 +100,25 @@ pub fn canonical(text: &str) -> String {
 
 /// The text with values in place of variables; one that is not set and has no default stays as it is written.
 pub fn filled(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
-    let mut out = String::new();
-    for part in parts(text) {
-        match part {
-            Part::Text(text) => out.push_str(text),
-            Part::Variable { name, default } => {
-                let value = value(name).or_else(|| default.map(str::to_owned));
-                out.push_str(&value.unwrap_or_else(|| format!("${{{name}}}")));
-            }
-        }
-    }
-    out
+    replaced(text, |name, default| {
+        let value = value(name).or_else(|| default.map(str::to_owned));
+        Ok::<_, Infallible>(value.unwrap_or_else(|| format!("${{{name}}}")))
+    })
+    .unwrap_or_else(|never| match never {})
 }
 
 /// The text with values in place of variables. `Err` names one that is not set and has no default.
 pub fn expanded(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, String> {
+    replaced(text, |name, default| value(name).or_else(|| default.map(str::to_owned)).ok_or_else(|| name.to_owned()))
+}
+
+/// The text with what `value` makes of each variable's name and default in its place.
+fn replaced<E>(text: &str, value: impl Fn(&str, Option<&str>) -> Result<String, E>) -> Result<String, E> {
     let mut out = String::new();
     for part in parts(text) {
         match part {
             Part::Text(text) => out.push_str(text),
-            Part::Variable { name, default } => {
-                let value = value(name).or_else(|| default.map(str::to_owned));
-                out.push_str(&value.ok_or_else(|| name.to_owned())?);
-            }
+            Part::Variable { name, default } => out.push_str(&value(name, default)?),
         }
     }
     Ok(out)

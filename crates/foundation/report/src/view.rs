@@ -105,7 +105,7 @@ impl<'r> ReportView<'r> {
     }
 
     /// The rule under which people see a defect of a finding that has others, too.
-    pub fn told_under(&self, finding: &Finding, evidence: &Evidence) -> Option<&'static str> {
+    pub fn reported_under(&self, finding: &Finding, evidence: &Evidence) -> Option<&'static str> {
         let cause = evidence.consequence_of?;
         let tells =
             |other: &Finding| other.rule == cause && other.outcome.is_broken() && self.is_same_kind(other, finding);

@@ -52,7 +52,7 @@ pub type Writing<'w> = Pin<Box<dyn Future<Output = Option<String>> + Send + 'w>>
 
 /// Asks a model for the free texts of simulated answers.
 pub trait TextWriter: fmt::Debug + Send + Sync {
-    /// The model's answer. `None`: there is none, and the writer has reported why.
+    /// The model's answer. `None`: it did not come, and the writer has reported why.
     fn write(&self, prompt: TextPrompt) -> Writing<'_>;
 
     /// Reports an answer that cannot be used: `of` is the name of the tool, prompt or resource.

@@ -228,7 +228,7 @@ pub(crate) struct Connecting {
     pub(crate) hub: Arc<Hub>,
     pub(crate) questions: Questions,
     pub(crate) words: fn(&Advice) -> String,
-    /// Whether servers are told that apps are shown.
+    /// Whether servers learn that apps are shown.
     pub(crate) apps: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Free texts of simulated answers, written by the user's endpoint. Whatever goes wrong is told once on stderr, and the
+//! Free texts of simulated answers, written by the user's endpoint. A failure is reported once on stderr, and the
 //! simulator's own texts are used.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

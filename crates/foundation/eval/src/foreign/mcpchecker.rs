@@ -199,7 +199,7 @@ fn demands(reader: &mut Reader<'_>, assertions: &Part) -> Vec<Demand> {
     if servers.len() > 1 {
         reader.left_out(&assertions.place(), "`server`: cases name tools, not the server that has them");
     }
-    // An order of nothing is none.
+    // An empty order demands nothing.
     all.retain(|demand| !matches!(&demand.want, Want::Sequence(tools, _) if tools.is_empty()));
     all
 }

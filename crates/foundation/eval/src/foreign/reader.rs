@@ -14,7 +14,7 @@ const OUTSIDE: &str = "outside of the folder of the imported file";
 
 /// The files beside the one that is imported, by their paths relative to its folder.
 pub trait Folder {
-    /// The text of a file within the folder; `Err` says why there is none.
+    /// The text of a file within the folder; `Err` says why it cannot be read.
     fn text(&self, path: &str) -> Result<String, String>;
     /// The paths of files at most so many steps below one of its folders (an empty path: itself); `Err` says why not.
     fn list(&self, below: &str, depth: usize) -> Result<Vec<String>, String>;
@@ -160,7 +160,7 @@ impl<'f> Reader<'f> {
         })
     }
 
-    /// The text of a file, by its path relative to `base`, a folder. A remark where there is none.
+    /// The text of a file, by its path relative to `base`, a folder. A remark where it cannot be read.
     pub(super) fn text_of(&mut self, place: &Place, base: &str, path: &str) -> Option<(String, String)> {
         let read = self.within_limits(base, path);
         read.map_err(|why| self.left_out(place, format!("{}: {why}", document::quoted(path)))).ok()

@@ -16,8 +16,8 @@ pub(crate) struct Broken<'r> {
     pub(crate) first: &'r Finding,
     pub(crate) all: Vec<&'r Finding>,
     pub(crate) defects: Vec<Defect<'r>>,
-    /// The rules under which other defects of it are told.
-    pub(crate) told_under: Vec<&'static str>,
+    /// The rules under which other defects of it are reported.
+    pub(crate) reported_under: Vec<&'static str>,
 }
 
 /// One way in which a rule is broken.
@@ -64,7 +64,7 @@ pub(crate) fn broken<'r>(view: &ReportView<'_>, findings: impl Iterator<Item = &
     }
     for rule in &mut rules {
         rule.mark_known(view);
-        rule.leave_out_told(view);
+        rule.leave_out_reported(view);
     }
     rules
 }
@@ -79,7 +79,7 @@ pub(crate) fn defects<'r>(view: &ReportView<'_>, finding: &'r Finding) -> Vec<De
 
 impl<'r> Broken<'r> {
     const fn new(first: &'r Finding) -> Self {
-        Self { first, all: Vec::new(), defects: Vec::new(), told_under: Vec::new() }
+        Self { first, all: Vec::new(), defects: Vec::new(), reported_under: Vec::new() }
     }
 
     fn add(&mut self, finding: &'r Finding) {
@@ -104,15 +104,16 @@ impl<'r> Broken<'r> {
 }
 
 impl Broken<'_> {
-    /// Leaves out the defects that are told under another rule, unless that are all.
-    fn leave_out_told(&mut self, view: &ReportView<'_>) {
-        let told = |defect: &Defect<'_>| view.told_under(defect.of.first()?, defect.evidence?);
-        if self.defects.iter().all(|defect| told(defect).is_some()) {
+    /// Leaves out the defects that are reported under another rule, unless all of them are.
+    fn leave_out_reported(&mut self, view: &ReportView<'_>) {
+        let elsewhere = |defect: &Defect<'_>| view.reported_under(defect.of.first()?, defect.evidence?);
+        if self.defects.iter().all(|defect| elsewhere(defect).is_some()) {
             return;
         }
-        self.told_under = self.defects.iter().filter_map(told).collect();
-        self.told_under.dedup();
-        self.defects.retain(|defect| told(defect).is_none());
+        self.reported_under = self.defects.iter().filter_map(elsewhere).collect();
+        self.reported_under.sort_unstable();
+        self.reported_under.dedup();
+        self.defects.retain(|defect| elsewhere(defect).is_none());
     }
 
     fn mark_known(&mut self, view: &ReportView<'_>) {

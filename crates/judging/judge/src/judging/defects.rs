@@ -114,7 +114,7 @@ fn before_message(view: &View<'_>, message: MessageAt<'_>, head: Option<usize>) 
     Before { method, request, is_answer: false, head }
 }
 
-/// The last thing that the other party sent on the event's connection before it: a message, or bytes that are none.
+/// The last thing that the other party sent on the event's connection before it: a message, or other bytes.
 fn last_sent(view: &View<'_>, event: usize) -> Option<usize> {
     let (connection, peer) = (view.frame(event).connection, view.subject().peer());
     let is_sent = |content: &Content| {

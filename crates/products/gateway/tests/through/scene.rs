@@ -143,7 +143,13 @@ impl Scene {
         let listener = tokio::net::TcpListener::bind(LOCAL).await.expect("a free port");
         let url = url_of(listener.local_addr().expect("an address"));
         tokio::spawn(busy(listener));
-        let direct = Self {
+        let direct = Self::without_a_gateway(url);
+        Self::in_front(direct, Limits::default()).await
+    }
+
+    /// A server at this address, and no gateway yet.
+    fn without_a_gateway(url: Url) -> Self {
+        Self {
             behind: url.clone(),
             url,
             upstream: Mutex::new(None),
@@ -151,8 +157,7 @@ impl Scene {
             gateway: None,
             notifications: Arc::default(),
             seen: Seen::default(),
-        };
-        Self::in_front(direct, Limits::default()).await
+        }
     }
 
     async fn in_front(direct: Self, limits: Limits) -> Self {
@@ -167,15 +172,7 @@ impl Scene {
     /// The same with other limits.
     pub(crate) async fn child_within(script: &str, limits: Limits) -> Self {
         let url = url_of(LOCAL);
-        let direct = Self {
-            behind: url.clone(),
-            url,
-            upstream: Mutex::new(None),
-            other: None,
-            gateway: None,
-            notifications: Arc::default(),
-            seen: Seen::default(),
-        };
+        let direct = Self::without_a_gateway(url);
         let (command, limits_of) = (Command::new("sh", ["-c", script]), CommandLimits::default());
         let target = Target::Command { command, inherit: Vec::new(), limits: limits_of };
         Self::to(direct, vec![target], (limits, None)).await

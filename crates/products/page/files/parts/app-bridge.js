@@ -96,7 +96,7 @@ function mayFit(data) {
 }
 
 /**
- * A message as its JSON text; `null` for what is no JSON or too long.
+ * A message as its JSON text; `null` if it cannot be JSON or is too long.
  * @param {any} data
  */
 export function textOf(data) {

@@ -143,7 +143,7 @@ function Frame({ opened, row, number, state, tool, leave }) {
       themes.disconnect();
       dark.removeEventListener("change", themed);
       leave.current = async () => {};
-      // Where its part of the page goes without a farewell, the app is told and not waited for.
+      // Where its part of the page goes without a farewell, the app gets the message and is not waited for.
       void bridge.goodbye("the app is closed").then(async () => {
         removeEventListener("message", received);
         await notes.flushed();

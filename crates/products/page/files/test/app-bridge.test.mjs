@@ -93,7 +93,7 @@ test("messages and context are shown, sizes are numbers", async () => {
   assert.deepEqual(seen.said.map(({ what }) => what), ["message"]);
 });
 
-test("what is no message is not read and not answered", async () => {
+test("other values than messages are not read and not answered", async () => {
   const { bridge, seen } = await greeted();
   const before = seen.noted.length;
   const cycle = {};

@@ -48,7 +48,7 @@ struct State {
 }
 
 impl State {
-    /// The messages of the events after so many; the body, where there are none.
+    /// The messages of the events after so many; without events, the body.
     fn texts_since(&self, seen: usize) -> Vec<Vec<u8>> {
         let events = self.events[seen.min(self.events.len())..].iter().filter(|block| block.is_message());
         let texts: Vec<_> = events.filter_map(|block| Some(block.data.clone()?.into_bytes())).collect();

@@ -45,8 +45,12 @@ pub(super) fn rule(out: &mut String, view: &ReportView<'_>, rule: &Broken<'_>, w
         wrap(out, INDENT, &wire::escape::line(&line));
     }
     out.push_str(if known.is_empty() { "" } else { "\n" });
-    if !rule.told_under.is_empty() {
-        wrap(out, INDENT, &format!("Other defects under this rule are told under {}.", rule.told_under.join(", ")));
+    if !rule.reported_under.is_empty() {
+        wrap(
+            out,
+            INDENT,
+            &format!("Other defects of this rule are reported under {}.", rule.reported_under.join(", ")),
+        );
         out.push('\n');
     }
     consequences(out, view, rule);
