@@ -24,6 +24,7 @@ pub use exchange::Exchange;
 use index::Index;
 use marks::Facts;
 pub use marks::Timeout;
+pub(crate) use marks::twin_of;
 pub(crate) use request_validity::has_unpaired_escape;
 
 /// A message and where in the trace it is.

@@ -9,7 +9,7 @@ use super::anywhere;
 use super::marks::{blanked, marks};
 use crate::rule::Rule;
 use crate::verdict::{Kept, Verdict};
-use crate::view::{Call, View};
+use crate::view::{Call, MessageAt, View, twin_of};
 
 /// From how many bytes on an id is long.
 const LONG: usize = 256;
@@ -143,6 +143,20 @@ fn silence(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
     (!refused).then_some(given_up)
 }
 
+/// The answer that came over HTTP in the request's own exchange under its id in the other type.
+fn under_other_type<'v>(view: &View<'v>, call: &Call<'v>) -> Option<MessageAt<'v>> {
+    let own = twin_of(call.request.message.id()?);
+    let posted = view.exchange(call.request.exchange)?;
+    let asked = posted.question().is_some_and(|asked| asked.event == call.request.event);
+    posted.responses().find(|response| asked && response.message.id().is_some_and(|id| *id == own))
+}
+
+/// What to say of a request that was answered only under its id in the other type, if it was.
+fn astray(view: &View<'_>, call: &Call<'_>) -> Option<(usize, Kept)> {
+    let answer = under_other_type(view, call)?;
+    Some((answer.event, Err(answer.breach("/id", "answered under an id of the other type"))))
+}
+
 fn ids_distinguished(view: &View<'_>) -> Verdict {
     let calls: Vec<_> = view.calls_by(Party::Client).collect();
     let pairs = calls.windows(2).filter(|pair| {
@@ -152,6 +166,9 @@ fn ids_distinguished(view: &View<'_>) -> Verdict {
     let judged = pairs.flatten().filter_map(|call| {
         if let Some(answer) = call.response {
             return Some((answer.event, Ok(())));
+        }
+        if let Some(astray) = astray(view, call) {
+            return Some(astray);
         }
         let event = silence(view, call)?;
         let why = "never answered while its twin, with an id of the other type, was under way";
@@ -185,12 +202,8 @@ fn ids_distinguished(view: &View<'_>) -> Verdict {
 
 fn are_twins(first: &Call<'_>, second: &Call<'_>) -> bool {
     let same_place = first.request.connection == second.request.connection;
-    let same_text = match (first.request.message.id(), second.request.message.id()) {
-        (Some(RequestId::Number(a)), Some(RequestId::String(b)))
-        | (Some(RequestId::String(a)), Some(RequestId::Number(b))) => a == b,
-        _ => false,
-    };
-    same_place && same_text
+    let ids = first.request.message.id().zip(second.request.message.id());
+    same_place && ids.is_some_and(|(first, second)| *first == twin_of(second))
 }
 
 fn is_odd(id: &RequestId) -> bool {
@@ -221,6 +234,7 @@ fn odd_ids_kept(view: &View<'_>) -> Verdict {
     let judged = odd.filter_map(|call| match call.response {
         Some(answer) => Some((answer.event, Ok(()))),
         None if has_twin(&call) => None,
+        None if under_other_type(view, &call).is_some() => astray(view, &call),
         None => Some((silence(view, &call)?, Err(call.request.breach("/id", "never answered under this id")))),
     });
     Verdict::of(judged.collect::<Vec<_>>(), "no request with an odd id was made, or it was refused")

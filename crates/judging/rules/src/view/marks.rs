@@ -83,11 +83,15 @@ impl Facts {
         if let Some(request) = last(&id) {
             self.cancellations.entry(request.index).or_insert(sent.index);
         }
-        let twin = match &id {
-            RequestId::Number(text) => RequestId::String(text.clone()),
-            RequestId::String(text) => RequestId::Number(text.clone()),
-        };
-        self.twins_cancelled.extend(last(&twin).map(|request| request.index));
+        self.twins_cancelled.extend(last(&twin_of(&id)).map(|request| request.index));
+    }
+}
+
+/// The identifier of the same text and the other type: `"1"` for `1`.
+pub(crate) fn twin_of(id: &RequestId) -> RequestId {
+    match id {
+        RequestId::Number(text) => RequestId::String(text.clone()),
+        RequestId::String(text) => RequestId::Number(text.clone()),
     }
 }
 

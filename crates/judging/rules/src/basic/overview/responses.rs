@@ -10,7 +10,7 @@ use super::ending;
 use super::invalid_messages::{self, free_of};
 use crate::rule::{Anchor, Rule, at, both, server};
 use crate::verdict::{Breach, Located, Verdict};
-use crate::view::{Call, Exchange, MessageAt, Timeout, View, has_unpaired_escape};
+use crate::view::{Call, Exchange, MessageAt, Timeout, View, has_unpaired_escape, twin_of};
 
 const FIRST: Anchor = at("basic/messages", "responses");
 const SINCE: Anchor = at("basic/index", "responses");
@@ -96,14 +96,6 @@ fn is_used(view: &View<'_>, id: &RequestId, connection: u32, event: usize) -> bo
         .any(|g| g.connection == connection && g.event < event && g.malformed.id.as_ref() == Some(id))
 }
 
-/// The same id in the other type.
-fn twin(id: &RequestId) -> RequestId {
-    match id {
-        RequestId::String(text) => RequestId::Number(text.clone()),
-        RequestId::Number(text) => RequestId::String(text.clone()),
-    }
-}
-
 /// A response to one request that HTTP posted alone, under another id. Where the request of that id is still open, the
 /// response is its own, on the wrong stream.
 fn other_id(view: &View<'_>, sent: MessageAt<'_>, id: &RequestId) -> Option<Breach> {
@@ -126,7 +118,7 @@ fn stray_id(view: &View<'_>, sent: MessageAt<'_>) -> Option<Breach> {
     if is_used(view, id, sent.connection, sent.event) {
         return None;
     }
-    let twin = twin(id);
+    let twin = twin_of(id);
     let mut requested = view.requests_under(&twin, view.subject().peer(), sent.connection);
     let open = requested.any(|s| s.event < sent.event && view.answer(s).is_none());
     if open {
