@@ -86,9 +86,12 @@ fn unknown_method(case: &ProbeContext) -> Script<'_> {
         let text = case.request_text(&json!("no-such-method"), NOBODYS, json!({}));
         let by_text = case.ask(RequestId::from("no-such-method"), Outgoing::message(text), case.patience());
         let (by_number, by_text) = case.in_turn(case.request(NOBODYS, json!({})), by_text).await;
-        by_number.and(by_text)?;
-        for name in OF_EVERY_OBJECT {
-            case.request(name, json!({})).await?;
+        by_text?;
+        // Where one unknown name has no answer, the others have none either, and each takes the time of a missing answer.
+        if by_number?.0.is_some() {
+            for name in OF_EVERY_OBJECT {
+                case.request(name, json!({})).await?;
+            }
         }
         Ok(())
     })
