@@ -85,7 +85,15 @@ fn tried(home: &Home, proof: &Path, server: &Local, totals: &mut Totals) -> anyh
         ensure!(matches!(ran.status.code(), Some(0 | 1)), "proof {} ended with {}", words[0], ran.status);
         Ok(ran.stdout)
     };
-    fs::write(folder.join("tools.json"), run(&["client", "tools", "--json"], &command)?)?;
+    let listed = run(&["client", "tools", "--json"], &command)?;
+    fs::write(folder.join("tools.json"), &listed)?;
+    // `export-tools` refuses an empty list, rightly.
+    let list: Value = serde_json::from_slice(&listed).context("no list of tools")?;
+    if list["tools"].as_array().is_some_and(Vec::is_empty) {
+        println!("{:<28} {:>5}", server.name, 0);
+        totals.servers += 1;
+        return Ok(());
+    }
     let words = ["eval", "export-tools", "--format", "openai", "--strict", "--report", "report.json"];
     let exported: Value = serde_json::from_slice(&run(&words, &command)?).context("no list of tools")?;
     let names: Vec<&str> = exported
