@@ -64,6 +64,9 @@ fn answer_to<'v>(view: &View<'v>, notification: MessageAt<'v>) -> Option<Message
         return answer.filter(|_| alone && accepted);
     }
     let here = |s: &MessageAt<'v>| s.connection == notification.connection;
+    if let Some(answer) = error_that_names(view, notification) {
+        return Some(answer);
+    }
     let answer = view.error_without_id_after(notification.event, notification.connection)?;
     let requests = view.by(view.subject().peer()).filter(|s| here(s) && s.event < answer.event);
     let last = view.by(view.subject().peer()).rfind(|s| here(s) && s.event < answer.event);
@@ -75,6 +78,18 @@ fn answer_to<'v>(view: &View<'v>, notification: MessageAt<'v>) -> Option<Message
     let is_last = last.is_some_and(|last| last.event == notification.event);
     (taken && is_last && !open && !unreadable && !notification.batched && view.is_fully_seen(notification.connection))
         .then_some(answer)
+}
+
+/// The error without an id that says the method of a notification, where nothing else had that method: whatever else is open,
+/// it is meant by it.
+fn error_that_names<'v>(view: &View<'v>, notification: MessageAt<'v>) -> Option<MessageAt<'v>> {
+    let here = |s: &MessageAt<'v>| s.connection == notification.connection;
+    let method = notification.message.method().filter(|method| method.starts_with("notifications/"))?;
+    let answer = view.error_without_id_after(notification.event, notification.connection)?;
+    let names = answer.message.text().contains(method) && !notification.batched && !answer.batched;
+    let unreadable = view.invalid_by_peer().any(|g| g.connection == notification.connection && g.malformed.names_method);
+    let asked = || view.by(view.subject().peer()).any(|s| here(&s) && s.message.kind() == Kind::Request && s.is(method));
+    (names && !unreadable && !asked() && view.is_fully_seen(notification.connection)).then_some(answer)
 }
 
 fn no_id(view: &View<'_>) -> Verdict {
