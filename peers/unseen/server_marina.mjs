@@ -703,6 +703,7 @@ class Context {
   }
   ask(method, params) {
     const { session } = this;
+    if (!session.ready) return Promise.reject(new Error("The session is not initialized yet"));
     const id = on("server-id-reused") ? 1 : `marina-${++asked}`;
     this.send({ jsonrpc: "2.0", id, method, params });
     return new Promise((resolve, reject) => {

@@ -13,6 +13,7 @@ import secrets
 import select
 import socket
 import sys
+import tempfile
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -212,7 +213,21 @@ PLANTED = []
 LOCK = threading.Lock()
 WEATHER = {"degrees": 12.0}
 LISTENERS = {}
-KEY = secrets.token_bytes(32)
+
+
+def shared_key():
+    """The key of cursors and request states; every process of this user has the same."""
+    path = os.path.join(tempfile.gettempdir(), f"orchard-{os.getuid()}.key")
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(secrets.token_bytes(32))
+    except FileExistsError:
+        pass
+    with open(path, "rb") as file:
+        return file.read()
+
+
+KEY = shared_key()
 
 
 def weather_changes():
@@ -815,6 +830,10 @@ def result_of(call):
 METHODS = ["server/discover", "tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read", "prompts/list", "prompts/get", "completion/complete", "subscriptions/listen"]
 
 
+def server_info():
+    return {} if on("d-no-server-info") else {META + "serverInfo": {"name": "orchard", "title": "Orchard", "version": "2.0.3"}}
+
+
 def respond(message, emit, cancelled):
     """The response to a request and its HTTP status; `None` where none is sent."""
     id = str(message["id"]) if on("j-id-retyped") else message["id"]
@@ -838,8 +857,8 @@ def respond(message, emit, cancelled):
         result.setdefault("resultType", "success" if on("r-type-success") else "complete")
         if on("r-no-type") and result["resultType"] == "complete" or on("r-no-type-complete") and call.method == "completion/complete":
             del result["resultType"]
-        if not on("d-no-server-info"):
-            result["_meta"] = {META + "serverInfo": {"name": "orchard", "title": "Orchard", "version": "2.0.3"}}
+        if server_info():
+            result["_meta"] = server_info()
         return {"jsonrpc": "2.0", "id": id, "result": result}, 200
     except RpcError as error:
         return refusal(id, error.code, error.message, error.data), error.status
@@ -924,7 +943,7 @@ def serve_stdio():
     def take(line):
         try:
             message = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             if on("stdio-bad-json-exit"):
                 os._exit(1)
             return write(refusal(None, -32700, "Parse error"))
@@ -974,7 +993,7 @@ def serve_stdio():
         time.sleep(3600)
     for id, listener in list(LISTENERS.items()):
         try:
-            write({"jsonrpc": "2.0", "id": id, "result": {"resultType": "complete", "_meta": {META + "subscriptionId": id}}})
+            write({"jsonrpc": "2.0", "id": id, "result": {"resultType": "complete", "_meta": {**server_info(), META + "subscriptionId": id}}})
         except OSError:
             break
     os._exit(0)
@@ -1137,7 +1156,7 @@ class Handler(BaseHTTPRequestHandler):
             return self.finish_with(406, refusal(None, -32600, "Accept must list application/json and text/event-stream"))
         try:
             message = json.loads(self.body.decode())
-        except ValueError:
+        except (ValueError, RecursionError):
             return self.finish_with(400, refusal(None, -32700, "Parse error"))
         kind = shape(message)
         if kind == "notification":
