@@ -1149,6 +1149,7 @@ function onGet(req, res) {
 function serveHttp(port) {
   const server = http.createServer((req, res) => {
     if (new URL(req.url, "http://localhost").pathname !== "/mcp") return refuse(res, 404, "Not found");
+    if (!local(`http://${req.headers.host}`)) return refuse(res, 403, "Host not allowed");
     if (req.headers.origin !== undefined && !local(req.headers.origin) && !on("http-origin-ignored")) return refuse(res, 403, "Origin not allowed");
     if (!["POST", "GET", "DELETE"].includes(req.method)) return refuse(res, 405, "Method not allowed", -32600, { Allow: "GET, POST, DELETE" });
     const version = req.headers["mcp-protocol-version"];

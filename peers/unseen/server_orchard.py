@@ -1095,6 +1095,9 @@ class Handler(BaseHTTPRequestHandler):
         if urlsplit(self.path).path != "/mcp":
             self.finish_with(404, refusal(None, -32600, "Not found"))
             return False
+        if urlsplit("//" + (self.headers.get("Host") or "")).hostname not in ("localhost", "127.0.0.1", "::1"):
+            self.finish_with(403, refusal(None, -32600, "Host not allowed"))
+            return False
         origin = self.headers.get("Origin")
         if origin is not None and urlsplit(origin).hostname not in ("localhost", "127.0.0.1", "::1") and not on("h-origin-ignored"):
             self.finish_with(403, refusal(None, -32600, "Origin not allowed"))
