@@ -1,6 +1,8 @@
 """Shows each fault of server_marina.mjs on the wire: seen with the fault, not seen without.
 
-    alive_marina.py [FAULT...]
+    alive_marina.py [--over http] [FAULT...]
+
+With `--over http`, the faults of any transport are looked for over HTTP, and the others are left out.
 """
 
 import base64
@@ -41,7 +43,36 @@ class Server:
         self.process.stdout.close()
 
 
-class Stdio(Server):
+class Talk:
+    """What a check says and hears, whatever carries it: needs `send`, `seen`, `changed` and `count`."""
+
+    def wait(self, wanted, seconds=4):
+        end = time.monotonic() + seconds
+        with self.changed:
+            while True:
+                for message in self.seen:
+                    if isinstance(message, (dict, list)) and wanted(message):
+                        return message
+                if not self.changed.wait(max(0, end - time.monotonic())) and time.monotonic() >= end:
+                    return None
+
+    def ask(self, method, params=None, seconds=4, id=None):
+        self.count += 1
+        id = f"r{self.count}" if id is None else id
+        self.send({"jsonrpc": "2.0", "id": id, "method": method, **({} if params is None else {"params": params})})
+        return self.wait(lambda m: isinstance(m, dict) and m.get("id") == id and "method" not in m, seconds)
+
+    def start(self, version="2025-11-25", capabilities=None, ready=True):
+        answer = self.ask("initialize", {"protocolVersion": version, "capabilities": capabilities or {}, "clientInfo": {"name": "alive", "version": "1"}})
+        if ready:
+            self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return answer
+
+    def notes(self, method):
+        return [m for m in self.seen if isinstance(m, dict) and m.get("method") == method]
+
+
+class Stdio(Talk, Server):
     def __init__(self, fault):
         super().__init__(fault, stdin=subprocess.PIPE)
         self.raw, self.seen, self.count = [], [], 0
@@ -71,31 +102,6 @@ class Stdio(Server):
     def send(self, message):
         self.write(json.dumps(message))
 
-    def wait(self, wanted, seconds=4):
-        end = time.monotonic() + seconds
-        with self.changed:
-            while True:
-                for message in self.seen:
-                    if isinstance(message, (dict, list)) and wanted(message):
-                        return message
-                if not self.changed.wait(max(0, end - time.monotonic())) and time.monotonic() >= end:
-                    return None
-
-    def ask(self, method, params=None, seconds=4, id=None):
-        self.count += 1
-        id = f"r{self.count}" if id is None else id
-        self.send({"jsonrpc": "2.0", "id": id, "method": method, **({} if params is None else {"params": params})})
-        return self.wait(lambda m: isinstance(m, dict) and m.get("id") == id and "method" not in m, seconds)
-
-    def start(self, version="2025-11-25", capabilities=None, ready=True):
-        answer = self.ask("initialize", {"protocolVersion": version, "capabilities": capabilities or {}, "clientInfo": {"name": "alive", "version": "1"}})
-        if ready:
-            self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-        return answer
-
-    def notes(self, method):
-        return [m for m in self.seen if isinstance(m, dict) and m.get("method") == method]
-
 
 class Http(Server):
     def __init__(self, fault):
@@ -111,22 +117,35 @@ class Http(Server):
             except OSError:
                 time.sleep(0.05)
 
-    def raw(self, method, body=None, headers=None, seconds=5):
+    def raw(self, method, body=None, headers=None, seconds=5, each=None):
+        """One exchange; `each` gets the headers and every event as it comes."""
         link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
         sent = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json", **(headers or {})}
         link.request(method, "/mcp", body, {k: v for k, v in sent.items() if v is not None})
         answer = link.getresponse()
-        text, whole = b"", True
+        text, whole, told = b"", True, 0
+        if each and answer.status >= 400:
+            each(answer.headers, {})
         try:
             end = time.monotonic() + seconds
             while piece := answer.read1(65536):
                 text += piece
+                if each and "event-stream" in (answer.headers["Content-Type"] or ""):
+                    events = text.decode().split("\n\n")[:-1]
+                    for event in events[told:]:
+                        for data in re.findall(r"^data: ?(\S.*)$", event, re.M):
+                            each(answer.headers, json.loads(data))
+                    told = len(events)
                 if time.monotonic() > end:
                     raise TimeoutError
         except (TimeoutError, OSError):
             whole = False
         link.close()
-        return Answer(answer, text.decode(), whole)
+        answer = Answer(answer, text.decode(), whole)
+        if each and not told:
+            for message in answer.messages:
+                each(answer.headers, message)
+        return answer
 
     def post(self, message, headers=None, seconds=5):
         return self.raw("POST", message if isinstance(message, str) else json.dumps(message), headers, seconds)
@@ -182,6 +201,44 @@ class Listener(threading.Thread):
         return self.answer.messages
 
 
+class Web(Talk):
+    """Looks like a `Stdio`, but talks HTTP: one POST for each message, one GET after the handshake."""
+
+    http = Http
+
+    def __init__(self, fault):
+        self.server, self.seen, self.count, self.session = self.http(fault), [], 0, None
+        self.changed = threading.Condition()
+
+    def close(self):
+        self.server.close()
+
+    def take(self, headers, message):
+        with self.changed:
+            self.session = self.session or headers["Mcp-Session-Id"]
+            self.seen.append(message)
+            self.changed.notify_all()
+
+    def headers(self, message):
+        return {"Mcp-Session-Id": self.session}
+
+    def exchange(self, *arguments):
+        try:
+            self.server.raw(*arguments, seconds=6, each=self.take)
+        except (OSError, http.client.HTTPException):
+            pass
+
+    def send(self, message):
+        one = threading.Thread(target=self.exchange, args=("POST", json.dumps(message), self.headers(message)), daemon=True)
+        one.start()
+        if isinstance(message, dict) and ("id" not in message or "method" not in message):
+            one.join()
+        if isinstance(message, dict) and message.get("method") == "notifications/initialized":
+            threading.Thread(target=self.exchange, args=("GET", None, {"Mcp-Session-Id": self.session, "Accept": "text/event-stream"}), daemon=True).start()
+            time.sleep(0.2)
+
+
+OVER_HTTP = sys.argv[1:3] == ["--over", "http"]
 CHECKS = {}
 
 
@@ -196,7 +253,7 @@ def check(*names):
 def stdio(name, test, version="2025-11-25", capabilities=None):
     """Adds a check over stdio after a handshake."""
     def run(fault):
-        server = Stdio(fault)
+        server = (Web if OVER_HTTP else Stdio)(fault)
         try:
             server.opened = server.start(version, capabilities)
             return bool(test(server))
@@ -537,7 +594,9 @@ stdio("task-forbidden-accepted", lambda s: code(call(s, "list_boats", task={})) 
 
 def main(program, checks, chosen):
     listed = subprocess.run([*program, "--list-faults"], capture_output=True, text=True, check=True).stdout
-    names = [json.loads(line)["name"] for line in listed.splitlines()]
+    names = [fault["name"] for fault in map(json.loads, listed.splitlines()) if not OVER_HTTP or fault["transport"] == "any"]
+    if OVER_HTTP:
+        chosen, checks = chosen[2:], {name: checks[name] for name in names}
     bad = [f"no check for {name}" for name in names if name not in checks] + [f"no fault {name}" for name in checks if name not in names]
 
     def one(name):

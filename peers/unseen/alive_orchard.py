@@ -1,6 +1,6 @@
 """Shows each fault of server_orchard.py on the wire: seen with the fault, not seen without.
 
-    alive_orchard.py [FAULT...]
+    alive_orchard.py [--over http] [FAULT...]
 """
 
 import base64
@@ -23,11 +23,13 @@ def meta(capabilities=None, version=REVISION, **more):
     return {META + "protocolVersion": version, META + "clientCapabilities": capabilities or {}, META + "clientInfo": {"name": "alive", "version": "1"}, **more}
 
 
-class Stdio(wire.Stdio):
-    program = PROGRAM
-
+class Rpc:
     def rpc(self, method, params=None, seconds=4, id=None, **more):
         return self.ask(method, {"_meta": meta(**more), **(params or {})}, seconds, id)
+
+
+class Stdio(Rpc, wire.Stdio):
+    program = PROGRAM
 
 
 class Http(wire.Http):
@@ -45,6 +47,15 @@ class Http(wire.Http):
         return self.post({"jsonrpc": "2.0", "id": self.count, "method": method, "params": params}, headers, seconds)
 
 
+class Web(Rpc, wire.Web):
+    http = Http
+
+    def headers(self, message):
+        params = message.get("params") if isinstance(message.get("params"), dict) else {}
+        name = params.get(NAMES.get(message.get("method")))
+        return {"MCP-Protocol-Version": (params.get("_meta") or {}).get(META + "protocolVersion", REVISION), "Mcp-Method": message.get("method"), "Mcp-Name": name}
+
+
 CHECKS = {}
 
 
@@ -59,7 +70,7 @@ def put(kind, name, test):
 
 
 def stdio(name, test):
-    put(Stdio, name, test)
+    put(Web if wire.OVER_HTTP else Stdio, name, test)
 
 
 def over_http(name, test):

@@ -1093,7 +1093,7 @@ async function onPost(req, res, body) {
     return on("http-notification-200") ? reply(res, 200, { ok: true }) : reply(res, 202);
   }
   const slow = all.some((one) => isObject(one) && ((one.method === "tools/call" && TOOLS.find((tool) => tool.name === one.params?.name)?.stream && one.params?.task === undefined) || one.method === "tasks/result"));
-  if (slow) open();
+  if (slow || (on("double-answer") && message.method === "tools/call")) open();
   const answers = [];
   await Promise.all(
     all.map(async (one) => {

@@ -1208,10 +1208,11 @@ class Handler(BaseHTTPRequestHandler):
                 time.sleep(30)
             self.close_connection = True
             return None
-        if not self.streaming:
+        twice = on("j-double-answer") and message["method"] == "tools/call"
+        if not self.streaming and not twice:
             return self.finish_with(status, response)
         emit(response)
-        if on("j-double-answer"):
+        if twice:
             emit(response)
         if on("h-stream-left-open"):
             for _ in range(100):
