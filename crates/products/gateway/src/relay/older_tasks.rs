@@ -7,13 +7,14 @@ use std::sync::atomic::Ordering;
 
 use net::service::Answer;
 use serde_json::{Map, Value, json};
-use wire::translate::task::to_modern;
+use wire::translate::task::status;
 use wire::{Message, Revision, meta};
 
 use super::Relay;
 use super::texts::with_params;
 use crate::catalogue::TaskSupport;
-use crate::older_tasks::{Owner, Place, asks_of};
+use crate::gateway::unknown_status;
+use crate::older_tasks::{Owner, Place, asks_of, bounded};
 use crate::upstream::{Conversation, Profile};
 
 impl Relay {
@@ -76,13 +77,17 @@ impl Relay {
         }
         let result = message.result()?;
         let task = result.get("task")?.as_object()?;
+        let state = bounded(task);
+        if !matches!(status(&state), "working" | "input_required" | "completed" | "failed" | "cancelled") {
+            return Some(self.refuse(&unknown_status(status(&state))));
+        }
         let place =
             Place { upstream: Arc::clone(&self.upstream), conversation: Arc::clone(conversation), id: id.to_owned() };
         let ttl = task.get("ttl").and_then(Value::as_u64);
         let whose = (self.owner_of_task(), asks_of(self.client.capabilities()));
         let (shown, kept) = self.gateway.older_tasks.keep(whose, place, self.edits.output.clone(), ttl)?;
         self.learn_from(message);
-        let mut state = kept.shown(&shown, to_modern(task));
+        let mut state = kept.shown(&shown, state);
         state.insert("resultType".to_owned(), json!("task"));
         let mut meta = result.get("_meta").and_then(Value::as_object).cloned().unwrap_or_else(Map::new);
         // It names the task as its server does.
