@@ -446,16 +446,7 @@ impl Relay {
                     if let Some(answer) = self.show_task(&conversation, &message, &task) {
                         return Ok(Step::Done(answer));
                     }
-                    // The result of a task that only the gateway knows of. It comes when the task has ended.
-                    let params = json!({ "taskId": task });
-                    let text = json!({ "jsonrpc": "2.0", "id": 0, "method": "tasks/result", "params": params });
-                    let (text, write) = (text.to_string(), self.edits.write.as_ref());
-                    let sending = Sending { write, ..Sending::default() };
-                    let core = &conversation.core;
-                    let result =
-                        Box::pin(Flight::start(core, "tasks/result", &text, sending, limits.message_bytes)).await;
-                    // The task runs, whether its result can be fetched or not.
-                    flight = result.map_err(Trouble::after_request)?;
+                    flight = Box::pin(self.result_of_task(&conversation, &task)).await?;
                 }
                 Event::Passed(body) => return Ok(Step::Done(Answer::passed(Body::boxed(body)))),
                 Event::PassedStream(body) => return Ok(Step::Done(Answer::passed_event(Body::boxed(body)))),

@@ -15,7 +15,7 @@ use super::texts::with_params;
 use crate::catalogue::TaskSupport;
 use crate::gateway::unknown_status;
 use crate::older_tasks::{Owner, Place, asks_of, bounded};
-use crate::upstream::{Conversation, Profile};
+use crate::upstream::{Conversation, Flight, Profile, Sending, Trouble};
 
 impl Relay {
     /// A call of a tool that runs as a task (2025-11-25), for a client that cannot ask for one.
@@ -68,6 +68,17 @@ impl Relay {
             return None;
         }
         Some(message.result()?.get("task")?.get("taskId")?.as_str()?.to_owned())
+    }
+
+    /// Asks for the result of a task that only the gateway knows of. It comes when the task has ended.
+    pub(super) async fn result_of_task(&self, conversation: &Conversation, task: &str) -> Result<Flight, Trouble> {
+        let params = json!({ "taskId": task });
+        let text = json!({ "jsonrpc": "2.0", "id": 0, "method": "tasks/result", "params": params }).to_string();
+        let sending = Sending { write: self.edits.write.as_ref(), ..Sending::default() };
+        let limit = self.gateway.limits.message_bytes;
+        let started = Flight::start(&conversation.core, "tasks/result", &text, sending, limit).await;
+        // The task runs, whether its result can be fetched or not.
+        started.map_err(Trouble::after_request)
     }
 
     /// The task as the client gets it. `None` where it waits for the result.
