@@ -148,6 +148,11 @@ impl Inner {
             && self.upstreams.iter().zip(upstreams).all(same)
     }
 
+    /// The name of the server that clients see.
+    pub(crate) fn name(&self) -> &str {
+        self.view.name()
+    }
+
     /// The policy decision point that it asks.
     pub(crate) fn decision_point(&self) -> Option<&Arc<DecisionPoint>> {
         self.access.as_ref().and_then(|access| access.point())
@@ -489,3 +494,4 @@ mod traced;
 
 pub(crate) use self::changing::outside;
 pub(crate) use self::missing::Missing;
+pub(crate) use self::older_tasks::unknown_status;

@@ -29,6 +29,7 @@ mod older_tasks;
 mod outputs;
 mod pages;
 mod parked;
+mod question_room;
 pub mod recording;
 mod relay;
 mod replicas;

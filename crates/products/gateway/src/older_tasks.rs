@@ -7,11 +7,13 @@ use std::time::{Duration, Instant};
 
 use net::server::http::HeaderValue;
 use serde_json::{Map, Value, json};
+use wire::translate::task::to_modern;
 
 use crate::ids::Ids;
 use crate::long_calls::{millis, moment};
 use crate::outputs::OutputCheck;
 use crate::parked::Question;
+use crate::question_room::NoRoom;
 use crate::upstream::{Client, Conversation, Flight, Hold, Upstream};
 
 /// The most tasks, and the most of one principal. Clients without a token are one principal.
@@ -21,6 +23,12 @@ const MOST_OF_ONE: usize = 1024;
 const LONGEST: Duration = Duration::from_hours(1);
 /// The longest id of a server that is kept.
 const LONGEST_ID: usize = 1024;
+
+/// The longest `statusMessage` that is passed on, in characters; the longest moment; and the longest pause between two polls, in
+/// milliseconds.
+const LONGEST_MESSAGE: usize = 1024;
+const LONGEST_MOMENT: usize = 40;
+const LONGEST_POLL: u64 = 3_600_000;
 
 /// How the ids begin that clients get for such tasks.
 const OWN: &str = "proof-gateway-task.";
@@ -62,6 +70,34 @@ pub(crate) fn asks_of(capabilities: &Value) -> Value {
     asks
 }
 
+/// How a task stands, as its client may read it: each member has the type and the size that the extension gives it, or is left
+/// out. Only the status may still be unknown.
+pub(crate) fn bounded(task: &Map<String, Value>) -> Map<String, Value> {
+    let mut state = to_modern(task);
+    state.retain(|name, value| match name.as_str() {
+        "pollIntervalMs" => value.as_u64().is_some_and(|pause| pause <= LONGEST_POLL),
+        "createdAt" | "lastUpdatedAt" => value.as_str().is_some_and(is_moment),
+        "statusMessage" => value.is_string(),
+        _ => true,
+    });
+    if let Some(Value::String(text)) = state.get_mut("statusMessage")
+        && let Some((end, _)) = text.char_indices().nth(LONGEST_MESSAGE)
+    {
+        text.truncate(end);
+        text.push('…');
+    }
+    state
+}
+
+/// Whether a text has the form of a moment (RFC 3339), as far as its reader depends on it.
+fn is_moment(text: &str) -> bool {
+    let pattern = "0000-00-00T00:00:00";
+    let fits = |(byte, form): (u8, u8)| if form == b'0' { byte.is_ascii_digit() } else { byte == form };
+    (pattern.len() + 1..=LONGEST_MOMENT).contains(&text.len())
+        && text.bytes().zip(pattern.bytes()).all(fits)
+        && text.bytes().skip(pattern.len()).all(|byte| byte.is_ascii_digit() || b".Z+-:".contains(&byte))
+}
+
 /// Where a task runs.
 pub(crate) struct Place {
     pub(crate) upstream: Arc<Upstream>,
@@ -79,6 +115,8 @@ pub(crate) struct Course {
     pub(crate) open: Vec<Question>,
     /// How much it has asked: no key is used twice.
     pub(crate) asked: u64,
+    /// Why its last question was refused that there was no room for.
+    pub(crate) refused: Option<NoRoom>,
 }
 
 impl Course {
@@ -106,6 +144,11 @@ pub(crate) struct OlderTask {
 }
 
 impl OlderTask {
+    /// The subject of its principal's token.
+    pub(crate) const fn subject(&self) -> Option<&HeaderValue> {
+        self.owner.subject.as_ref()
+    }
+
     /// How it stands, under the id that its client knows, for no longer than it is followed.
     pub(crate) fn shown(&self, id: &str, mut state: Map<String, Value>) -> Map<String, Value> {
         let ttl = state.get("ttlMs").and_then(Value::as_u64).map_or(self.ttl, Duration::from_millis);

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use net::server::http::HeaderValue;
 use net::service::RpcError;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use wire::translate::question::Question as Translated;
 use wire::translate::table::{Loss, losses};
@@ -14,6 +15,7 @@ use wire::{Message, RequestId, Revision};
 
 use crate::ids::Ids;
 use crate::losses::Losses;
+use crate::question_room::Space;
 use crate::relay::{error_text, result_text};
 use crate::upstream::{Flight, Lease, Upstream};
 
@@ -24,29 +26,35 @@ const MOST_OF_ONE: usize = 1024;
 /// How our states begin.
 const STATE: &str = "proof-gateway.1.";
 
-/// A question of a server.
+/// A question of a server. Its texts are kept as texts: read, a small one can take a hundred times the memory.
 pub(crate) struct Question {
     key: String,
-    message: Message,
-    /// As its client gets it.
+    id: Option<RequestId>,
+    method: String,
+    /// The parameters as the client gets them, where the server sent any.
+    params: Option<Box<RawValue>>,
+    /// How it is answered; its parameters are gone.
     translated: Translated,
+    space: Space,
 }
 
 impl Question {
-    /// A question of a server of `from` for a client of `to`.
-    pub(crate) fn new(message: Message, from: Revision, to: Revision) -> Self {
+    /// A question of a server of `from` for a client of `to`, which takes this space.
+    pub(crate) fn new(message: &Message, from: Revision, to: Revision, space: Space) -> Self {
         let id = message.id().map(RequestId::to_json).unwrap_or_default();
         let method = message.method().unwrap_or_default();
         let key = format!("{}-{}", method.split('/').next().unwrap_or_default(), id.trim_matches('"'));
-        Self::keyed(key, message, from, to)
+        Self::keyed(key, message, (from, to), space)
     }
 
     /// The same under a key.
-    pub(crate) fn keyed(key: String, message: Message, from: Revision, to: Revision) -> Self {
-        let method = message.method().unwrap_or_default();
-        let params = message.params().cloned().unwrap_or_else(|| json!({}));
-        let translated = Translated::new(method, &params, from, to, &key);
-        Self { key, message, translated }
+    pub(crate) fn keyed(key: String, message: &Message, (from, to): (Revision, Revision), space: Space) -> Self {
+        let method = message.method().unwrap_or_default().to_owned();
+        let nothing = json!({});
+        let mut translated = Translated::new(&method, message.params().unwrap_or(&nothing), from, to, &key);
+        let shown = std::mem::take(&mut translated.params);
+        let params = message.params().and_then(|_| to_raw_value(&shown).ok());
+        Self { key, id: message.id().cloned(), method, params, translated, space }
     }
 
     /// The key under which the client answers.
@@ -54,21 +62,21 @@ impl Question {
         &self.key
     }
 
-    /// How long its text is, in bytes.
-    pub(crate) fn bytes(&self) -> usize {
-        self.message.text().len()
+    /// How much room it takes, in bytes.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.space.bytes()
     }
 
     /// The id that the server gave it.
-    pub(crate) fn id(&self) -> Option<&RequestId> {
-        self.message.id()
+    pub(crate) const fn id(&self) -> Option<&RequestId> {
+        self.id.as_ref()
     }
 
     /// The question as a modern client gets it.
     pub(crate) fn as_input_request(&self) -> Value {
-        let mut request = json!({ "method": self.message.method().unwrap_or_default() });
-        if self.message.params().is_some() {
-            request["params"] = self.translated.params.clone();
+        let mut request = json!({ "method": self.method });
+        if let Some(params) = &self.params {
+            request["params"] = serde_json::from_str(params.get()).unwrap_or_default();
         }
         request
     }
@@ -86,8 +94,8 @@ impl Question {
 
     /// What the server gets where the client never answers.
     fn abandoned(&self) -> String {
-        match self.message.method() {
-            Some("elicitation/create") => result_text(self.id(), &json!({ "action": "cancel" })),
+        match self.method.as_str() {
+            "elicitation/create" => result_text(self.id(), &json!({ "action": "cancel" })),
             _ => error_text(self.id(), &RpcError::new(-1, "The client gave no answer")),
         }
     }
@@ -99,10 +107,21 @@ pub(crate) struct Parked {
     pub(crate) flight: Flight,
     pub(crate) questions: Vec<Question>,
     pub(crate) upstream: Arc<Upstream>,
-    /// What it asks for.
-    pub(crate) content: String,
+    /// What it asks for, as a digest: a request may be large.
+    pub(crate) content: [u8; 32],
     /// Whose it is.
     pub(crate) subject: Option<HeaderValue>,
+}
+
+/// What becomes of a request that names one that waits.
+pub(crate) enum Taken {
+    /// It does not wait any more.
+    Unknown,
+    /// It is another client's.
+    OfOther,
+    /// It asks for something else, or elsewhere.
+    OfOtherCall,
+    Parked(Box<Parked>),
 }
 
 /// All requests that wait.
@@ -140,14 +159,15 @@ impl ParkedRequests {
         state.starts_with(STATE)
     }
 
-    /// Takes a request out.
-    pub(crate) fn take(&self, state: &str) -> Option<Parked> {
-        self.all().remove(state).map(|(parked, _)| parked)
-    }
-
-    /// Keeps one again that was asked for by somebody else.
-    pub(crate) fn put_back(&self, state: String, parked: Parked) {
-        self.all().insert(state, (parked, Instant::now()));
+    /// Takes a request out, for the client and the content that it belongs to only: for others it goes on waiting.
+    pub(crate) fn take(&self, state: &str, subject: Option<&HeaderValue>, content: &[u8; 32]) -> Taken {
+        let mut all = self.all();
+        match all.get(state) {
+            None => Taken::Unknown,
+            Some((parked, _)) if parked.subject.as_ref() != subject => Taken::OfOther,
+            Some((parked, _)) if parked.content != *content => Taken::OfOtherCall,
+            Some(_) => all.remove(state).map_or(Taken::Unknown, |(parked, _)| Taken::Parked(Box::new(parked))),
+        }
     }
 
     /// Gives those up whose clients have been silent for too long, and tells their servers.
@@ -158,8 +178,7 @@ impl ParkedRequests {
         };
         for parked in overdue {
             for question in &parked.questions {
-                let method = question.message.method().unwrap_or_default();
-                counted.count(losses::ABANDONED, &parked.upstream.name, method);
+                counted.count(losses::ABANDONED, &parked.upstream.name, &question.method);
                 let _ = parked.flight.answer(&question.abandoned()).await;
             }
         }

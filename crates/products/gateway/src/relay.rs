@@ -10,7 +10,7 @@ mod tasks;
 mod texts;
 
 use std::borrow::Cow;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -72,6 +72,8 @@ pub(crate) struct Relay {
     shows_task: AtomicBool,
     /// The server needs to know that the call may become a task.
     needs_task: AtomicBool,
+    /// How many bytes of questions are with a legacy client.
+    asking: AtomicUsize,
     /// What was lost so far.
     lost: Mutex<Vec<Loss>>,
     /// Says which upstream got it.
@@ -137,6 +139,7 @@ impl Relay {
             is_task,
             shows_task,
             needs_task,
+            asking: AtomicUsize::new(0),
             lost,
             trail,
         }
@@ -204,16 +207,8 @@ impl Relay {
                 &failure::PARAMS_INVALID.error("Invalid params: `inputResponses` does not answer what was asked"),
             );
         }
-        if let Some(state) = self.state() {
-            if let Some(parked) = self.gateway.parked.take(&state) {
-                return Box::pin(self.resume(parked)).await;
-            }
-            if ParkedRequests::is_ours(&state) {
-                self.lose(losses::WAITING_REQUEST);
-                // Run without it, the request would be run a second time.
-                let what = "Invalid params: `requestState` has expired; the outcome of the request is unknown";
-                return self.refuse(&failure::STATE_EXPIRED.error(what));
-            }
+        if let Some(state) = self.state().filter(|state| ParkedRequests::is_ours(state)) {
+            return Box::pin(self.retry(&state)).await;
         }
         if self.is_of_task()
             && let Some(answer) = Box::pin(self.answer_of_task()).await
@@ -434,10 +429,14 @@ impl Relay {
             self.note_event(&event);
             match event {
                 Event::Notification(message) => self.pass_on(&message),
-                Event::Question(message) => match self.question(message, conversation.profile.revision, parked.len()) {
+                Event::Question(message) => match self.question(message, conversation.profile.revision, &parked) {
                     Handling::Answer(text) => flight.answer_lightly(&text).await,
                     Handling::Ask(asking) => asked.push(asking),
                     Handling::Park(question) => parked.push(*question),
+                    Handling::GiveUp(text, why) => {
+                        flight.answer_lightly(&text).await;
+                        return Ok(Step::Done(self.give_up(why)));
+                    }
                 },
                 Event::Response(message) => {
                     let Some(task) = self.task_of(&message) else {
@@ -447,16 +446,7 @@ impl Relay {
                     if let Some(answer) = self.show_task(&conversation, &message, &task) {
                         return Ok(Step::Done(answer));
                     }
-                    // The result of a task that only the gateway knows of. It comes when the task has ended.
-                    let params = json!({ "taskId": task });
-                    let text = json!({ "jsonrpc": "2.0", "id": 0, "method": "tasks/result", "params": params });
-                    let (text, write) = (text.to_string(), self.edits.write.as_ref());
-                    let sending = Sending { write, ..Sending::default() };
-                    let core = &conversation.core;
-                    let result =
-                        Box::pin(Flight::start(core, "tasks/result", &text, sending, limits.message_bytes)).await;
-                    // The task runs, whether its result can be fetched or not.
-                    flight = result.map_err(Trouble::after_request)?;
+                    flight = Box::pin(self.result_of_task(&conversation, &task)).await?;
                 }
                 Event::Passed(body) => return Ok(Step::Done(Answer::passed(Body::boxed(body)))),
                 Event::PassedStream(body) => return Ok(Step::Done(Answer::passed_event(Body::boxed(body)))),

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -11,6 +11,7 @@ use tokio::sync::broadcast;
 
 use crate::locks::Book;
 use crate::metrics::{Page, Security, ToolTimes, escaped};
+use crate::question_room::QuestionRoom;
 
 /// The most different targets that are counted apart; further ones are counted under `…`.
 const MOST: usize = 4096;
@@ -30,6 +31,8 @@ pub struct Stats {
     pub(crate) security: Security,
     /// What locks withhold.
     pub(crate) withheld: Book,
+    /// How much servers ask at the same time.
+    pub(crate) questions: Arc<QuestionRoom>,
 }
 
 /// What a request is for.
@@ -78,6 +81,7 @@ impl Default for Stats {
             tools: ToolTimes::default(),
             security: Security::default(),
             withheld: Book::default(),
+            questions: Arc::default(),
         }
     }
 }
@@ -199,6 +203,7 @@ impl Stats {
         self.tools.write(&mut more);
         self.security.write(&mut more);
         self.withheld.write(&mut more);
+        self.questions.write(&mut more);
         page.push_str(&more.into_text());
         page
     }

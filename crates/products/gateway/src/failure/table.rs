@@ -143,6 +143,9 @@ rows! {
     TOO_MANY_WAIT = Failure::new("too-many-wait", INTERNAL_ERROR, ResourceExhausted,
         "too many requests wait for answers to questions; this one is given up").unknown()
         .action("Check what the server did. If the request did not run, send it again later");
+    QUESTIONS_TOO_LARGE = Failure::new("questions-too-large", INTERNAL_ERROR, ResourceExhausted,
+        "the questions of the server are too large for one call, which is given up").unknown()
+        .action("Check what the server did, and report it to those who run the server: it must ask for less");
     TOO_MANY_CONSENTS = Failure::new("too-many-consents", INTERNAL_ERROR, ResourceExhausted,
         "`credentials`: the limit of open questions for a consent is reached").not_run().retry(60_000);
     TOO_MANY_SUBSCRIPTIONS = Failure::new("too-many-subscriptions", INTERNAL_ERROR, ResourceExhausted,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use net::service::{Answer, Call, Reply, RpcError, code};
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use wire::meta::{SERVER_INFO, SUBSCRIPTION_ID};
 use wire::translate::table::losses;
@@ -17,6 +18,7 @@ use crate::catalogue::List;
 use crate::changes::{Filter, subscription_meta};
 use crate::failure;
 use crate::hub::Hub;
+use crate::question_room::Asked;
 use crate::relay::{error_text, result_text};
 use crate::session::{ClientState, Following, LogLevel};
 use crate::upstream::{Client, Conversation, Outside, Upstream};
@@ -50,12 +52,23 @@ pub(crate) fn outside(hub: &Arc<Hub>, upstream: &Arc<Upstream>, client: Option<C
                 let method = message.method().unwrap_or_default();
                 hub.losses.count(losses::QUESTION_OUTSIDE, &upstream.name, method);
             }
+            let asked =
+                Asked { subject: client.as_ref().and_then(|one| one.subject.clone()), upstream: upstream.index };
+            let room = &hub.stats.questions;
+            let (question, space) = match room.take(asked.clone(), 0, message.text().len()) {
+                Ok(space) => (Ok(message), Ok(space)),
+                // The server may be slow to read that, too.
+                Err(why) => (Err(why.answer(message.id())), room.take(asked, 0, 0)),
+            };
+            let Ok(space) = space else { return };
             tokio::spawn(async move {
-                let text = match &client {
-                    Some(client) => ask_outside(client, &message).await,
-                    None => unasked(&message),
+                let text = match (&client, question) {
+                    (_, Err(refusal)) => refusal,
+                    (Some(client), Ok(question)) => ask_outside(client, question).await,
+                    (None, Ok(question)) => unasked(&question),
                 };
                 let _ = core.post(&text).await;
+                drop(space);
             });
         }
     }
@@ -355,24 +368,30 @@ fn uri_and_session<'c>(
 }
 
 /// Asks a client outside its requests; what it cannot be asked is answered by what never harms.
-async fn ask_outside(client: &Client, message: &Message) -> String {
-    let Some(method) = message.method().filter(|method| *method != "ping") else { return unasked(message) };
+async fn ask_outside(client: &Client, message: Message) -> String {
+    let unanswered = unasked(&message);
+    let Some(method) = message.method().filter(|method| *method != "ping").map(str::to_owned) else {
+        return unanswered;
+    };
     let params = message.params().cloned().unwrap_or_else(|| json!({}));
     let mut params = client.shape.question(&params).unwrap_or(params);
     if let Some(members) = params.as_object_mut() {
         // Row 60g, as for questions in the course of a request.
         members.remove("task");
     }
-    match client.link.request(method, params).await {
+    let (id, params) = (message.id().cloned(), to_raw_value(&params).unwrap_or_else(|_| RawValue::NULL.to_owned()));
+    // Read, it can take a hundred times the memory of its text.
+    drop(message);
+    match client.link.request(&method, params).await {
         Ok(answer) => match (answer.result(), answer.error()) {
-            (Some(result), _) => result_text(message.id(), result),
+            (Some(result), _) => result_text(id.as_ref(), result),
             (_, Some(error)) => {
                 let code = answer.error_code().unwrap_or(code::INTERNAL_ERROR);
                 let text = error.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
-                error_text(message.id(), &RpcError::new(code, text))
+                error_text(id.as_ref(), &RpcError::new(code, text))
             }
-            _ => unasked(message),
+            _ => unanswered,
         },
-        Err(_) => unasked(message),
+        Err(_) => unanswered,
     }
 }

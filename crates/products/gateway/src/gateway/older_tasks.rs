@@ -14,7 +14,7 @@ use wire::splice::{member, members};
 use wire::translate::message::response;
 use wire::translate::result;
 use wire::translate::table::Loss;
-use wire::translate::task::{is_over, status, to_modern, without_related_task};
+use wire::translate::task::{is_over, status, without_related_task};
 use wire::{Era, Kind, Message, Revision, meta};
 
 use super::as_task::unknown;
@@ -22,12 +22,14 @@ use super::{Inner, noted};
 use crate::audit::Trail;
 use crate::failure;
 use crate::metrics::Foreign;
-use crate::older_tasks::{Course, Found, OlderTask, Owner, is_ours};
+use crate::older_tasks::{Course, Found, OlderTask, Owner, bounded, is_ours};
 use crate::outputs::Flaw;
 use crate::upstream::{Client, Conversation, Trouble, Upstream};
 
 /// How often a task is looked at for one request, where it goes on meanwhile.
 const LOOKS: usize = 3;
+/// How many characters of an unknown status are quoted.
+const QUOTED: usize = 64;
 
 /// Whether it is a request of the extension about one task.
 fn is_about_task(call: &Call) -> bool {
@@ -99,14 +101,33 @@ impl Inner {
         }
         trail.goes_to(&upstream.name);
         let about = About { inner: self, call, id, task: &task, trail, lost: Mutex::default() };
-        let answer = match call.message.method() {
-            Some("tasks/update") => about.update().await,
-            Some("tasks/cancel") => about.cancel().await,
-            _ => about.state().await,
+        let answered = async {
+            match call.message.method() {
+                Some("tasks/update") => about.update().await,
+                Some("tasks/cancel") => about.cancel().await,
+                _ => about.state().await,
+            }
         };
+        // All that the server is asked for one request has the time of one.
+        let limit = self.limits.request;
+        let answer = timeout(limit, answered).await.unwrap_or_else(|_| about.failed(&Trouble::Timeout(limit)));
         let lost = std::mem::take(&mut *about.lost.lock().unwrap_or_else(PoisonError::into_inner));
         noted(answer, &lost)
     }
+}
+
+/// The error for a status that the extension does not have.
+pub(crate) fn unknown_status(status: &str) -> RpcError {
+    let status = wire::escape::snippet(status, QUOTED);
+    failure::ANSWER_INVALID.error(format!("The server made a task of the unknown status `{status}`"))
+}
+
+/// The state of a task that goes on. It says that a question was refused, which its client never sees.
+fn with_refused(mut state: Map<String, Value>, course: &Course) -> Map<String, Value> {
+    if let Some(why) = course.refused {
+        state.insert("statusMessage".to_owned(), json!(format!("A question was refused. {}", why.what())));
+    }
+    state
 }
 
 /// Why a server says nothing of a task.
@@ -202,7 +223,7 @@ impl About<'_> {
                     return self.shown(state, None);
                 }
                 over if is_over(over) => return self.outcome(state, &mut course, ended).await,
-                "working" => return self.shown(state, None),
+                "working" => return self.shown(with_refused(state, &course), None),
                 "input_required" => match self.listen(&mut course).await {
                     Ok(None) => return self.asking(state, &course),
                     // It has ended in the meantime: how, the next look says.
@@ -210,8 +231,7 @@ impl About<'_> {
                     Err(trouble) => return self.failed(&trouble),
                 },
                 other => {
-                    let what = format!("The task has the unknown status `{}`", wire::escape::line(other));
-                    return self.refuse(&failure::ANSWER_INVALID.error(what));
+                    return self.refuse(&unknown_status(other));
                 }
             }
         }
@@ -223,7 +243,7 @@ impl About<'_> {
     async fn look(&self, course: &mut Course) -> Result<Map<String, Value>, Silence> {
         let message = self.ask("tasks/get", Some(course)).await?;
         let task = message.result().and_then(Value::as_object).filter(|task| task.contains_key("status"));
-        task.map(to_modern).ok_or_else(|| {
+        task.map(bounded).ok_or_else(|| {
             Silence::Failed(failure::ANSWER_INVALID.error("The server sent a task that is not an object with a status"))
         })
     }
@@ -254,7 +274,7 @@ impl About<'_> {
             let all = course.open.iter().map(|open| (open.key().to_owned(), open.as_input_request()));
             state.insert("inputRequests".to_owned(), Value::Object(all.collect()));
         }
-        self.shown(state, None)
+        self.shown(with_refused(state, course), None)
     }
 
     /// A task that is over, with its outcome.

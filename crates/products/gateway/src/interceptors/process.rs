@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use net::Children;
 use net::process::Command;
-use net::upstream::{Child, ChildLimits, Output};
+use net::upstream::{Child, ChildLimits, Output, Queue};
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use super::Fault;
 
@@ -82,7 +82,7 @@ impl Process {
 }
 
 /// Hands answers out, until the process ends or writes something that answers no question.
-async fn read(mut output: mpsc::Receiver<Output>, waiting: Waiting, name: String) {
+async fn read(mut output: Queue<Output>, waiting: Waiting, name: String) {
     let fault = loop {
         match output.recv().await {
             None => break Fault::Ended,

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use net::service::{Answer, NoAnswer, RpcError};
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
 use tokio::time::sleep;
 use wire::translate::input_request_params;
 use wire::translate::question::Question as AskedQuestion;
@@ -19,7 +21,8 @@ use crate::budget::Allowance;
 use crate::failure;
 use crate::gateway::unasked;
 use crate::metrics::Foreign;
-use crate::parked::{Parked, Question};
+use crate::parked::{Parked, Question, Taken};
+use crate::question_room::{Asked, NoRoom, Space};
 use crate::upstream::{Conversation, Flight, Lease, Trouble};
 
 /// How many questions one round may have.
@@ -35,11 +38,13 @@ pub(super) enum Handling<'r> {
     Ask(BoxFuture<'r, String>),
     /// The client answers with its next request.
     Park(Box<Question>),
+    /// There is no room for it: the server gets this answer, and the call ends.
+    GiveUp(String, NoRoom),
 }
 
 impl Relay {
-    /// What becomes of a question of a server of `from`, while `parked` others wait for the client's next request.
-    pub(super) fn question(&self, message: Message, from: Revision, parked: usize) -> Handling<'_> {
+    /// What becomes of a question of a server of `from`, while others are `parked` for the client's next request.
+    pub(super) fn question(&self, message: Message, from: Revision, parked: &[Question]) -> Handling<'_> {
         match (message.method(), self.call.context.era()) {
             // Its manifest may have expired in the course of the request.
             (Some(_), _) if self.gateway.withholds(&self.upstream) => Handling::Answer(unasked(&message)),
@@ -47,53 +52,99 @@ impl Relay {
             (Some(method), _) if !may_ask(self.client.capabilities(), method, message.params()) => {
                 Handling::Answer(error_text(message.id(), &unable(method, message.params())))
             }
-            (_, Era::Legacy) => {
-                self.edits.watch.iter().for_each(|watch| watch.note_question());
-                self.edits.asked.iter().for_each(|asked| asked.store(true, Ordering::Relaxed));
-                Handling::Ask(Box::pin(self.ask(message, from)))
-            }
             (_, Era::Modern) if !self.may_have_rounds() => {
                 self.lose(losses::QUESTION_OUTSIDE);
                 Handling::Answer(unasked(&message))
             }
-            (_, Era::Modern) if parked < QUESTIONS => Handling::Park(Box::new(Question::new(message, from, self.to()))),
-            (_, Era::Modern) => {
+            (_, Era::Modern) if parked.len() >= QUESTIONS => {
                 let error = RpcError::internal("Too many questions at a time");
                 Handling::Answer(error_text(message.id(), &error))
             }
+            (_, era) => {
+                let open = parked.iter().map(Question::bytes).sum::<usize>() + self.asking.load(Ordering::Relaxed);
+                match self.space(open, message.text().len()) {
+                    Ok(space) if era == Era::Modern => {
+                        Handling::Park(Box::new(Question::new(&message, from, self.to(), space)))
+                    }
+                    Ok(space) => Handling::Ask(self.asked_now(message, from, space)),
+                    Err(why) => Handling::GiveUp(why.answer(message.id()), why),
+                }
+            }
         }
+    }
+
+    /// Room for a question of `text` bytes, where the others of this call hold `open`.
+    fn space(&self, open: usize, text: usize) -> Result<Space, NoRoom> {
+        let asked = Asked { subject: self.client.subject.clone(), upstream: self.upstream.index };
+        self.gateway.stats.questions.take(asked, open, text)
+    }
+
+    /// The answer where the server asks more than there is room for.
+    pub(super) fn give_up(&self, why: NoRoom) -> Answer {
+        self.allowance.iter().for_each(|allowance| allowance.learn_nothing());
+        tracing::warn!(
+            request = self.request,
+            upstream = self.upstream.name,
+            method = self.method(),
+            "a call is given up: {}",
+            why.what()
+        );
+        self.refuse(&why.error())
+    }
+
+    /// Begins to ask a legacy client.
+    fn asked_now(&self, message: Message, from: Revision, space: Space) -> BoxFuture<'_, String> {
+        self.edits.watch.iter().for_each(|watch| watch.note_question());
+        self.edits.asked.iter().for_each(|asked| asked.store(true, Ordering::Relaxed));
+        self.asking.fetch_add(space.bytes(), Ordering::Relaxed);
+        Box::pin(async move {
+            let answer = self.ask(message, from).await;
+            self.asking.fetch_sub(space.bytes(), Ordering::Relaxed);
+            answer
+        })
     }
 
     /// Asks a legacy client and returns the response for the server.
     async fn ask(&self, question: Message, from: Revision) -> String {
-        let method = question.method().unwrap_or_default();
-        let params = question.params().cloned().unwrap_or_else(|| json!({}));
-        let id = question.id().map(RequestId::to_json).unwrap_or_default();
-        let asked = self.for_client(method, &params, from, &id);
+        let (id, method) = (question.id().cloned(), question.method().unwrap_or_default().to_owned());
+        let key = id.as_ref().map(RequestId::to_json).unwrap_or_default();
+        let (asked, text) = self.for_client(&method, question.params(), from, (&key, None));
+        drop(question);
         let _pause = self.allowance.as_ref().map(Allowance::pause);
-        match self.call.link.request(method, asked.noted()).await {
+        match self.call.link.request(&method, text).await {
             Ok(answer) => match answer.result() {
                 Some(result) => match self.for_server(&asked, result, from) {
                     // What stays the same stays byte for byte.
-                    same if same == *result => with_id(answer.text(), question.id()),
-                    result => result_text(question.id(), &result),
+                    same if same == *result => with_id(answer.text(), id.as_ref()),
+                    result => result_text(id.as_ref(), &result),
                 },
-                None => with_id(answer.text(), question.id()),
+                None => with_id(answer.text(), id.as_ref()),
             },
             Err(NoAnswer::NotAllowed | NoAnswer::Gone) => {
-                error_text(question.id(), &RpcError::new(-1, "The client gave no answer"))
+                error_text(id.as_ref(), &RpcError::new(-1, "The client gave no answer"))
             }
         }
     }
 
-    /// A question as the client gets it.
-    fn for_client(&self, method: &str, params: &Value, from: Revision, id: &str) -> AskedQuestion {
+    /// A question of `task`, if it is one's: what its answer needs, and its parameters as the client gets them. These are a
+    /// text, which takes less memory.
+    fn for_client(
+        &self,
+        method: &str,
+        params: Option<&Value>,
+        from: Revision,
+        (id, task): (&str, Option<&str>),
+    ) -> (AskedQuestion, Box<RawValue>) {
+        let nothing = json!({});
+        let params = params.unwrap_or(&nothing);
         let shaped = self.client.shape.question(params);
-        let asked = AskedQuestion::new(method, shaped.as_ref().unwrap_or(params), from, self.to(), id);
+        let mut asked = AskedQuestion::new(method, shaped.as_ref().unwrap_or(params), from, self.to(), id);
         for loss in &asked.losses {
             self.lose(*loss);
         }
-        asked
+        let shown = of_task(asked.noted(), task);
+        asked.params = Value::Null;
+        (asked, to_raw_value(&shown).unwrap_or_else(|_| RawValue::NULL.to_owned()))
     }
 
     /// The client's result as the server gets it.
@@ -107,9 +158,9 @@ impl Relay {
 
     /// Asks a legacy client what a modern server needs (2026-07-28, basic/patterns/mrtr).
     pub(super) async fn next_round(&self, message: &Message, from: Revision, attempt: u32) -> Result<Step, Trouble> {
-        let result = message.result().cloned().unwrap_or_default();
         let state = member_text(message, "requestState");
-        let requests = result.get("inputRequests").and_then(Value::as_object).cloned().unwrap_or_default();
+        let requests = message.result().and_then(|result| result.get("inputRequests")?.as_object());
+        let requests = requests.cloned().unwrap_or_default();
         if requests.is_empty() && state.is_none() || requests.len() > QUESTIONS {
             let what = format!("The server `{}` requires input and does not say which", self.upstream.name);
             return Ok(Step::Done(self.refuse(&failure::ANSWER_INVALID.error(what))));
@@ -118,7 +169,7 @@ impl Relay {
             sleep((AGAIN.0 * 2_u32.pow(attempt.min(10))).min(AGAIN.1)).await;
             return Ok(Step::Again(None, state));
         }
-        match self.ask_all(&requests, from, None).await {
+        match self.ask_all(requests, from, None).await {
             Ok(responses) => Ok(Step::Again(Some(Value::Object(responses)), state)),
             Err(refused) => Ok(Step::Done(refused)),
         }
@@ -128,42 +179,58 @@ impl Relay {
     /// which cannot go on.
     pub(super) async fn ask_all(
         &self,
-        requests: &Map<String, Value>,
+        requests: Map<String, Value>,
         from: Revision,
         task: Option<&str>,
     ) -> Result<Map<String, Value>, Answer> {
         self.edits.watch.iter().for_each(|watch| watch.note_question());
-        let answers = requests.iter().map(|(key, request)| async move {
-            let method = request.get("method").and_then(Value::as_str).unwrap_or_default();
-            let params = request.get("params").cloned().unwrap_or_else(|| json!({}));
-            let asked = self.for_client(method, &params, from, key);
-            let answer = if may_ask(self.client.capabilities(), method, Some(&params)) {
-                self.call.link.request(method, of_task(asked.noted(), task)).await.ok()
-            } else {
-                None
-            };
-            let result = answer.as_ref().and_then(Message::result);
-            let result = result.map(|result| self.for_server(&asked, result, from));
-            if result.is_none() {
-                self.lose(losses::REFUSED_ANSWER);
-            }
-            // A modern server cannot be told of an error: a form is cancelled, anything else ends the request.
-            let result = result.or_else(|| (method == "elicitation/create").then(|| json!({ "action": "cancel" })));
-            (key.clone(), result.ok_or_else(|| method.to_owned()))
-        });
+        let (mut answers, mut spaces, mut open) = (Vec::new(), Vec::new(), 0);
+        for (key, request) in requests {
+            let method = request.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let (asked, text) = self.for_client(&method, request.get("params"), from, (&key, task));
+            let space = self.space(open, text.get().len()).map_err(|why| self.give_up(why))?;
+            open += space.bytes();
+            spaces.push(space);
+            let may = may_ask(self.client.capabilities(), &method, request.get("params"));
+            answers.push(async move {
+                let text = Some(text).filter(|_| may);
+                (key, self.answer_to(&method, &asked, text, from).await.ok_or(method))
+            });
+        }
         let _pause = self.allowance.as_ref().map(Allowance::pause);
         let mut responses = Map::new();
         for (key, answer) in futures_util::future::join_all(answers).await {
             match answer {
                 Ok(result) => responses.insert(key, result),
                 Err(method) => {
-                    let method = wire::escape::line(&method).into_owned();
+                    let method = wire::escape::snippet(&method, 64);
                     let what = format!("The server needs an answer to `{method}`, which the client did not give");
                     return Err(self.refuse(&failure::QUESTION_UNANSWERED.error(what)));
                 }
             };
         }
         Ok(responses)
+    }
+
+    /// The client's answer to one of these questions, without `text` none.
+    async fn answer_to(
+        &self,
+        method: &str,
+        asked: &AskedQuestion,
+        text: Option<Box<RawValue>>,
+        from: Revision,
+    ) -> Option<Value> {
+        let answer = match text {
+            Some(text) => self.call.link.request(method, text).await.ok(),
+            None => None,
+        };
+        let result = answer.as_ref().and_then(Message::result);
+        let result = result.map(|result| self.for_server(asked, result, from));
+        if result.is_none() {
+            self.lose(losses::REFUSED_ANSWER);
+        }
+        // A modern server cannot be told of an error: a form is cancelled, anything else ends the request.
+        result.or_else(|| (method == "elicitation/create").then(|| json!({ "action": "cancel" })))
     }
 
     /// -32042 of 2025-11-25: the call has ended; the client opens the URLs and calls again.
@@ -219,22 +286,38 @@ impl Relay {
         Answer::result(self.call.id(), &wire::translate::result(self.method(), body, self.to(), server))
     }
 
-    /// What the request asks for: a retry must ask for the same.
-    fn content(&self) -> String {
-        self.call.message.content_key(&["inputResponses", "requestState", "_meta"])
+    /// What the request asks for and where, as a digest: a retry must ask for the same.
+    fn content(&self) -> [u8; 32] {
+        let content = self.call.message.content_key(&["inputResponses", "requestState", "_meta"]);
+        let mut digest = Sha256::new();
+        for part in [self.gateway.name(), &self.upstream.name, &content] {
+            digest.update((part.len() as u64).to_le_bytes());
+            digest.update(part);
+        }
+        digest.finalize().into()
+    }
+
+    /// Finds the request that waits under `state`, and goes on with it.
+    pub(super) async fn retry(&self, state: &str) -> Answer {
+        match self.gateway.parked.take(state, self.client.subject.as_ref(), &self.content()) {
+            Taken::Parked(parked) => self.resume(*parked).await,
+            Taken::Unknown => {
+                self.lose(losses::WAITING_REQUEST);
+                // Run without it, the request would be run a second time.
+                let what = "Invalid params: `requestState` has expired; the outcome of the request is unknown";
+                self.refuse(&failure::STATE_EXPIRED.error(what))
+            }
+            foreign => {
+                if matches!(foreign, Taken::OfOther) {
+                    self.gateway.stats.security.crossed(Foreign::RequestState);
+                }
+                self.refuse(&failure::STATE_FOREIGN.error("Invalid params: `requestState` belongs to another request"))
+            }
+        }
     }
 
     /// Goes on with a request whose questions are answered.
-    pub(super) async fn resume(&self, parked: Parked) -> Answer {
-        if parked.subject != self.client.subject || parked.content != self.content() {
-            if parked.subject != self.client.subject {
-                self.gateway.stats.security.crossed(Foreign::RequestState);
-            }
-            // Not this client's: it waits for the one that it belongs to.
-            self.gateway.parked.put_back(self.state().unwrap_or_default(), parked);
-            return self
-                .refuse(&failure::STATE_FOREIGN.error("Invalid params: `requestState` belongs to another request"));
-        }
+    async fn resume(&self, parked: Parked) -> Answer {
         self.trail.goes_to(&self.upstream.name);
         let Parked { lease, flight, questions, .. } = parked;
         let revision = lease.conversation().profile.revision;

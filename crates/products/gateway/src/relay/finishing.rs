@@ -48,7 +48,8 @@ impl Relay {
                     if kind == "task" {
                         self.lose(losses::TASK);
                     }
-                    let what = format!("The server sent a result of the unknown type `{}`", wire::escape::line(kind));
+                    let kind = wire::escape::snippet(kind, 64);
+                    let what = format!("The server sent a result of the unknown type `{kind}`");
                     return Ok(Step::Done(self.refuse(&failure::ANSWER_INVALID.error(what))));
                 }
             }

@@ -7,14 +7,15 @@ use std::sync::atomic::Ordering;
 
 use net::service::Answer;
 use serde_json::{Map, Value, json};
-use wire::translate::task::to_modern;
+use wire::translate::task::status;
 use wire::{Message, Revision, meta};
 
 use super::Relay;
 use super::texts::with_params;
 use crate::catalogue::TaskSupport;
-use crate::older_tasks::{Owner, Place, asks_of};
-use crate::upstream::{Conversation, Profile};
+use crate::gateway::unknown_status;
+use crate::older_tasks::{Owner, Place, asks_of, bounded};
+use crate::upstream::{Conversation, Flight, Profile, Sending, Trouble};
 
 impl Relay {
     /// A call of a tool that runs as a task (2025-11-25), for a client that cannot ask for one.
@@ -69,6 +70,17 @@ impl Relay {
         Some(message.result()?.get("task")?.get("taskId")?.as_str()?.to_owned())
     }
 
+    /// Asks for the result of a task that only the gateway knows of. It comes when the task has ended.
+    pub(super) async fn result_of_task(&self, conversation: &Conversation, task: &str) -> Result<Flight, Trouble> {
+        let params = json!({ "taskId": task });
+        let text = json!({ "jsonrpc": "2.0", "id": 0, "method": "tasks/result", "params": params }).to_string();
+        let sending = Sending { write: self.edits.write.as_ref(), ..Sending::default() };
+        let limit = self.gateway.limits.message_bytes;
+        let started = Flight::start(&conversation.core, "tasks/result", &text, sending, limit).await;
+        // The task runs, whether its result can be fetched or not.
+        started.map_err(Trouble::after_request)
+    }
+
     /// The task as the client gets it. `None` where it waits for the result.
     pub(super) fn show_task(&self, conversation: &Arc<Conversation>, message: &Message, id: &str) -> Option<Answer> {
         if !self.shows_task.load(Ordering::Relaxed) {
@@ -76,13 +88,17 @@ impl Relay {
         }
         let result = message.result()?;
         let task = result.get("task")?.as_object()?;
+        let state = bounded(task);
+        if !matches!(status(&state), "working" | "input_required" | "completed" | "failed" | "cancelled") {
+            return Some(self.refuse(&unknown_status(status(&state))));
+        }
         let place =
             Place { upstream: Arc::clone(&self.upstream), conversation: Arc::clone(conversation), id: id.to_owned() };
         let ttl = task.get("ttl").and_then(Value::as_u64);
         let whose = (self.owner_of_task(), asks_of(self.client.capabilities()));
         let (shown, kept) = self.gateway.older_tasks.keep(whose, place, self.edits.output.clone(), ttl)?;
         self.learn_from(message);
-        let mut state = kept.shown(&shown, to_modern(task));
+        let mut state = kept.shown(&shown, state);
         state.insert("resultType".to_owned(), json!("task"));
         let mut meta = result.get("_meta").and_then(Value::as_object).cloned().unwrap_or_else(Map::new);
         // It names the task as its server does.

@@ -289,8 +289,8 @@ impl Relay {
         if open.is_empty() {
             return Ok(());
         }
-        let responses = self.ask_all(&open, conversation.profile.revision, asked_for).await?;
         answered.extend(open.keys().cloned());
+        let responses = self.ask_all(open, conversation.profile.revision, asked_for).await?;
         let params = json!({ "taskId": id, "inputResponses": responses });
         self.ask_server(conversation, "tasks/update", params).await.map(drop)
     }

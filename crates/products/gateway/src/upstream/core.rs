@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use net::upstream::{Child, Ended, Output, Passed, Sse, WebSocket};
+use net::upstream::{Child, Ended, Output, Passed, Queue, QueueSender, Sse, WebSocket, queue};
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
 use wire::message::{Malformed, Packet, parse};
 use wire::redact::Redactor;
@@ -20,9 +20,11 @@ use super::old_sse;
 use super::trouble::Trouble;
 use crate::answers::cache::OpenWrite;
 use crate::context::Injected;
+use crate::question_room::NoRoom;
 
-/// How many messages may wait for one request.
+/// How many messages may wait for one request, and how many bytes the large ones of them have.
 const WAITING: usize = 1024;
+const WAITING_BYTES: u32 = 4 << 20;
 /// How long it may take to find out why a connection has ended.
 const CAUSE: Duration = Duration::from_secs(1);
 /// How many answers are still looked out for that nobody waits for.
@@ -70,8 +72,16 @@ pub(crate) struct Origin {
 /// What comes for an open request: a message, or why none can be read. Boxed: a channel allocates room for many at once.
 pub(super) type Incoming = Box<Result<Event, Trouble>>;
 
+/// What a question of a server belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asker {
+    Request,
+    /// The result of a task, which the gateway follows.
+    Task,
+}
+
 struct Entry {
-    sender: mpsc::Sender<Incoming>,
+    sender: QueueSender<Incoming>,
     /// A question of the server may belong to it.
     asks: bool,
     /// The task whose result it waits for, where that is followed by the gateway alone.
@@ -110,7 +120,7 @@ impl Core {
     /// A connection whose messages all come out of one receiver, which a task reads.
     pub(crate) fn of_pipe(
         carrier: Carrier,
-        output: mpsc::Receiver<Output>,
+        output: Queue<Output>,
         origin: Origin,
         told: (Unlinked, Option<Arc<Injected>>),
     ) -> Arc<Self> {
@@ -249,8 +259,8 @@ impl Core {
     }
 
     /// An id for a request, and where its messages come out.
-    pub(super) fn register(&self, method: &str, task: Option<&str>) -> (i64, mpsc::Receiver<Incoming>) {
-        let (sender, receiver) = mpsc::channel(WAITING);
+    pub(super) fn register(&self, method: &str, task: Option<&str>) -> (i64, Queue<Incoming>) {
+        let (sender, receiver) = queue(WAITING, WAITING_BYTES);
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         // What a task logs is caused by its call, which has ended.
         let is_quiet = matches!(method, "subscriptions/listen" | "ping") || task.is_some();
@@ -348,7 +358,7 @@ impl Core {
                 let id = malformed.answered().and_then(number);
                 let entry = id.and_then(|id| self.entries().remove(&id));
                 if let Some(entry) = entry {
-                    let _ = entry.sender.send(Box::new(Err(invalid(&malformed)))).await;
+                    let _ = entry.sender.send(Box::new(Err(invalid(&malformed))), 0).await;
                 } else {
                     tracing::debug!(fault = %malformed.fault, "ignored an invalid message of an upstream");
                 }
@@ -369,14 +379,29 @@ impl Core {
             }
             Kind::Notification => self.target_of(&message).map(|sender| (sender, Event::Notification as _)),
             Kind::Request if !self.may_ask() => return,
-            Kind::Request => self.asker(&message).map(|sender| (sender, Event::Question as _)),
+            Kind::Request => match self.asker(&message) {
+                Some((sender, Asker::Task)) => return self.ask_of_task(&sender, message).await,
+                asker => asker.map(|(sender, _)| (sender, Event::Question as _)),
+            },
         };
         match target {
             Some((sender, event)) => {
-                let _ = sender.send(Box::new(Ok(event(message)))).await;
+                // There is one response, which must not wait for what is not read.
+                let bytes = if message.kind().is_response() { 0 } else { message.text().len() };
+                let _ = sender.send(Box::new(Ok(event(message))), bytes).await;
             }
             None if message.kind().is_response() => {}
             None => (self.unlinked)(self, message),
+        }
+    }
+
+    /// Keeps what a task asks until its client looks at it. Where there is no room, the server learns it: to wait for some would
+    /// hold up the answers to other requests.
+    async fn ask_of_task(&self, sender: &QueueSender<Incoming>, question: Message) {
+        let (bytes, id) = (question.text().len(), question.id().cloned());
+        if sender.try_send(Box::new(Ok(Event::Question(question))), bytes).is_err() {
+            tracing::debug!("a task asks more than there is room for");
+            let _ = self.post(&NoRoom::Call.answer(id.as_ref())).await;
         }
     }
 
@@ -390,11 +415,12 @@ impl Core {
     }
 
     /// The request that a notification belongs to.
-    fn target_of(&self, message: &Message) -> Option<mpsc::Sender<Incoming>> {
+    fn target_of(&self, message: &Message) -> Option<QueueSender<Incoming>> {
         let entries = self.entries();
         let by_id = |value: Option<&Value>| {
             let id = RequestId::from_value(value?).as_ref().and_then(number)?;
-            entries.get(&id).map(|entry| entry.sender.clone())
+            // What a task says between two looks at it is not read.
+            entries.get(&id).filter(|entry| entry.task.is_none()).map(|entry| entry.sender.clone())
         };
         match message.method() {
             Some("notifications/progress") => by_id(message.params().and_then(|params| params.get("progressToken"))),
@@ -410,12 +436,13 @@ impl Core {
 
     /// The only open request that a question can belong to: that for the result of the task that it names (2025-11-25,
     /// basic/utilities/tasks), or else one that waits for no task.
-    fn asker(&self, question: &Message) -> Option<mpsc::Sender<Incoming>> {
+    fn asker(&self, question: &Message) -> Option<(QueueSender<Incoming>, Asker)> {
         let entries = self.entries();
         let named = question.meta().and_then(|meta| meta.get(meta::RELATED_TASK)?.get("taskId")?.as_str());
         let only = |may: &dyn Fn(&&Entry) -> bool| {
             let mut asking = entries.values().filter(|entry| entry.asks).filter(may);
-            asking.next().filter(|_| asking.next().is_none()).map(|entry| entry.sender.clone())
+            let only = asking.next().filter(|_| asking.next().is_none())?;
+            Some((only.sender.clone(), if only.task.is_some() { Asker::Task } else { Asker::Request }))
         };
         let of_task = named.and_then(|named| only(&|entry| entry.task.as_deref() == Some(named)));
         let calls = entries.values().any(|entry| entry.asks && entry.task.is_none());
@@ -461,7 +488,7 @@ fn number(id: &RequestId) -> Option<i64> {
     }
 }
 
-async fn read(core: Weak<Core>, mut output: mpsc::Receiver<Output>, origin: Origin) {
+async fn read(core: Weak<Core>, mut output: Queue<Output>, origin: Origin) {
     let mut too_long = false;
     while let Some(output) = output.recv().await {
         let Some(core) = core.upgrade() else { return };

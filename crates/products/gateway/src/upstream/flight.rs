@@ -8,9 +8,8 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, TryFutureExt as _};
 use net::server::http::{HeaderMap, HeaderName, HeaderValue};
-use net::upstream::{Lost, NextEvent, Response};
+use net::upstream::{Lost, NextEvent, Queue, Response};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 use tokio::time::{sleep, sleep_until};
 use wire::framing::sse::{Block, open_data};
 use wire::http::{JSON, named_by};
@@ -68,7 +67,7 @@ pub(crate) struct Flight {
     /// That is not the id that its text has.
     renamed: bool,
     /// Messages that come otherwise than on its stream.
-    events: Option<mpsc::Receiver<Incoming>>,
+    events: Option<Queue<Incoming>>,
     stream: Option<Stream>,
     /// The POST, where the server sent something on another stream before it answered it: it may wait for us first.
     posting: Option<Posting>,
@@ -296,7 +295,7 @@ impl Flight {
     }
 
     /// Waits for ever where nothing can come.
-    async fn next_linked(events: &mut Option<mpsc::Receiver<Incoming>>) -> Option<Incoming> {
+    async fn next_linked(events: &mut Option<Queue<Incoming>>) -> Option<Incoming> {
         match events {
             Some(events) => events.recv().await,
             None => pending().await,

@@ -17,6 +17,9 @@ use super::trouble::Trouble;
 /// ignore what they do not know.
 const SILENCE: Duration = Duration::from_secs(3);
 
+/// How much of what a server says is quoted where it refuses to begin, in characters.
+const QUOTED: usize = 300;
+
 /// What an upstream says of itself.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Profile {
@@ -155,7 +158,7 @@ impl Opener<'_> {
                 if let (Some(revision), Some(result)) = (newest(&versions, Era::Legacy), answer.result()) {
                     return Ok(Profile::of(revision, result));
                 }
-                let named = wire::escape::line(&versions.join(", ")).into_owned();
+                let named = wire::escape::snippet(&versions.join(", "), QUOTED);
                 Err(Trouble::NotSent(format!("it speaks no revision that is known here, but {named}")))
             }
             _ => Err(refused(&answer)),
@@ -180,5 +183,5 @@ impl Opener<'_> {
 fn refused(answer: &Message) -> Trouble {
     let message = answer.error().and_then(|error| error.get("message")?.as_str()).unwrap_or("an unexpected answer");
     debug_assert!(answer.kind() == Kind::Error || answer.kind() == Kind::Result);
-    Trouble::NotSent(format!("it refused to begin: {}", wire::escape::line(message)))
+    Trouble::NotSent(format!("it refused to begin: {}", wire::escape::snippet(message, QUOTED)))
 }

@@ -1,6 +1,7 @@
 //! A client of every revision, through the gateway, to the reference server at every revision. What the client sees is what
 //! a server of its own revision would show it, except for the losses that the tests name.
 
+mod bounds;
 mod envelope;
 mod long_calls;
 mod notifications;

@@ -194,7 +194,7 @@ impl Scene {
             assertion: None,
         };
         let upstreams = targets.into_iter().enumerate().map(upstream).collect();
-        let limits = Limits { request: Duration::from_secs(20), ..limits };
+        let limits = Limits { request: limits.request.min(Duration::from_secs(20)), ..limits };
         let settings = Settings { upstreams, limits, tasks, ..Settings::default() };
         let gateway = Gateway::new(&settings, &Children::new()).expect("a valid address");
         let listening =
@@ -265,6 +265,11 @@ impl Scene {
     /// How often each row lost something.
     pub(crate) fn losses(&self) -> Vec<&'static str> {
         self.gateway.iter().flat_map(|(gateway, ..)| gateway.losses().by_row().map(|(row, _)| row)).collect()
+    }
+
+    /// What the gateway counted.
+    pub(crate) fn metrics(&self) -> String {
+        self.gateway.iter().map(|(gateway, ..)| gateway.stats().metrics()).collect()
     }
 
     /// A client that wants progress.

@@ -10,13 +10,13 @@ use std::time::Duration;
 use bytes::BytesMut;
 use tokio::io::AsyncWriteExt;
 use tokio::process::ChildStdin;
-use tokio::sync::{Mutex, mpsc, watch};
+use tokio::sync::{Mutex, watch};
 use tokio::time::timeout;
 use wire::framing::lines::one_line;
 
 use self::ending::{End, Supervisor};
 use self::reading::{LastWords, read_lines, read_log};
-use super::{Output, WAITING};
+use super::{Output, Queue, WAITING, WAITING_BYTES, queue};
 use crate::client::OpenError;
 use crate::process::{Children, Command, Group, Signal};
 
@@ -25,6 +25,9 @@ const WRITE: Duration = Duration::from_secs(30);
 /// How long the exit of a child process whose stdout has ended is waited for, and then the rest of its stderr.
 const EXIT: Duration = Duration::from_millis(500);
 const LAST_WORDS: Duration = Duration::from_millis(100);
+
+/// How much room for messages to a child process is kept, in bytes.
+const KEPT: usize = 64 << 10;
 
 /// Bounds of a child process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,10 +71,10 @@ impl Child {
         command: &Command,
         children: &Children,
         limits: ChildLimits,
-    ) -> Result<(Self, mpsc::Receiver<Output>), OpenError> {
+    ) -> Result<(Self, Queue<Output>), OpenError> {
         let (mut child, group) =
             children.spawn(command).map_err(|error| crate::client::not_started(command, &error))?;
-        let (sender, receiver) = mpsc::channel(WAITING);
+        let (sender, receiver) = queue(WAITING, WAITING_BYTES);
         let stdin = child.stdin.take().map(|pipe| Input { pipe, rest: BytesMut::new() });
         let last_words = LastWords::default();
         if let Some(pipe) = child.stderr.take() {
@@ -98,6 +101,10 @@ impl Child {
             input.pipe.flush().await
         });
         if matches!(written.await, Ok(Ok(()))) {
+            // One large message leaves no room behind.
+            if input.rest.capacity() > KEPT {
+                input.rest = BytesMut::new();
+            }
             return Ok(());
         }
         // The last line has no end. A reader may take it for whole only where nothing but the line feed is missing.

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, Method};
-use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use wire::http::EVENT_STREAM;
 
 use super::http::{Failure, HttpUpstream, Lost, Response};
-use super::{Output, WAITING};
+use super::{Output, Queue, QueueSender, WAITING, WAITING_BYTES, queue};
 use crate::client::{HttpAddress, OpenError};
 
 /// How much of a refusal is read.
@@ -31,7 +30,7 @@ impl Sse {
         http: &HttpUpstream,
         address: &HttpAddress,
         limit: usize,
-    ) -> Result<(Self, mpsc::Receiver<Output>), OpenError> {
+    ) -> Result<(Self, Queue<Output>), OpenError> {
         let at = || address.url.to_string();
         let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(EVENT_STREAM))]);
         let opened = http.send(Method::GET, headers, Bytes::new()).await;
@@ -52,7 +51,7 @@ impl Sse {
         let target = endpoint(&mut stream, limit).await.and_then(|named| address.endpoint(&named));
         let target = target.map_err(|came| OpenError::NotMcp { at: at(), came })?;
         let endpoint = Arc::new(http.with_target(&target)?);
-        let (sender, receiver) = mpsc::channel(WAITING);
+        let (sender, receiver) = queue(WAITING, WAITING_BYTES);
         let reader = tokio::spawn(read(stream, sender, limit)).abort_handle();
         Ok((Self { endpoint, reader }, receiver))
     }
@@ -89,7 +88,7 @@ async fn endpoint(stream: &mut Response, limit: usize) -> Result<String, String>
     }
 }
 
-async fn read(mut stream: Response, messages: mpsc::Sender<Output>, limit: usize) {
+async fn read(mut stream: Response, messages: QueueSender<Output>, limit: usize) {
     loop {
         let output = match stream.next_event(limit).await {
             Ok(Some(block)) if !block.is_message() => continue,
@@ -100,8 +99,8 @@ async fn read(mut stream: Response, messages: mpsc::Sender<Output>, limit: usize
             Err(Lost::TooLarge) => Output::TooLong,
             Ok(None) | Err(Lost::Broken) => return,
         };
-        let stop = output == Output::TooLong;
-        if messages.send(output).await.is_err() || stop {
+        let (stop, bytes) = (output == Output::TooLong, output.bytes());
+        if messages.send(output, bytes).await.is_err() || stop {
             return;
         }
     }

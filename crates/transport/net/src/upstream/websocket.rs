@@ -6,13 +6,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::Mutex;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::http::Failure;
-use super::{Output, WAITING};
+use super::{Output, Queue, QueueSender, WAITING, WAITING_BYTES, queue};
 use crate::client::{HttpAddress, OpenError, Socket, open_socket};
 
 /// How long a write may take: a server that does not read is stuck.
@@ -37,9 +37,9 @@ impl WebSocket {
         address: &HttpAddress,
         connect: Duration,
         limit: usize,
-    ) -> Result<(Self, mpsc::Receiver<Output>), OpenError> {
+    ) -> Result<(Self, Queue<Output>), OpenError> {
         let (sink, stream) = open_socket(address, connect, limit).await?.split();
-        let (sender, receiver) = mpsc::channel(WAITING);
+        let (sender, receiver) = queue(WAITING, WAITING_BYTES);
         let reader = tokio::spawn(read(stream, sender)).abort_handle();
         Ok((Self { sink: Mutex::new(Some(sink)), reader }, receiver))
     }
@@ -77,7 +77,7 @@ impl Drop for WebSocket {
     }
 }
 
-async fn read(mut stream: SplitStream<Socket>, messages: mpsc::Sender<Output>) {
+async fn read(mut stream: SplitStream<Socket>, messages: QueueSender<Output>) {
     loop {
         let output = match stream.next().await {
             Some(Ok(Message::Text(text))) => Output::Message(Bytes::copy_from_slice(text.as_bytes())),
@@ -87,8 +87,8 @@ async fn read(mut stream: SplitStream<Socket>, messages: mpsc::Sender<Output>) {
             Some(Err(Error::Capacity(_))) => Output::TooLong,
             Some(Err(_)) => return,
         };
-        let stop = output == Output::TooLong;
-        if messages.send(output).await.is_err() || stop {
+        let (stop, bytes) = (output == Output::TooLong, output.bytes());
+        if messages.send(output, bytes).await.is_err() || stop {
             return;
         }
     }

@@ -16,9 +16,8 @@ use judge::check::hints::Hints;
 use judge::check::{RevisionChoice, Selection, TraceSink, check};
 use net::Children;
 use net::client::{Address, Command, HttpAddress, Limits};
-use net::upstream::{Child, ChildLimits, Output};
+use net::upstream::{Child, ChildLimits, Output, Queue};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 use tokio::time::timeout;
 use url::Url;
 use wire::error_code::MISSING_CLIENT_CAPABILITY;
@@ -145,7 +144,7 @@ fn servers(settings: &Settings) -> Vec<ServerSettings> {
 /// The gateway that runs.
 struct Running {
     _child: Child,
-    _log: mpsc::Receiver<Output>,
+    _log: Queue<Output>,
     /// `http://127.0.0.1:1234`
     address: Url,
 }

@@ -11,6 +11,7 @@ use super::{About, Silence};
 use crate::gateway::unasked;
 use crate::older_tasks::Course;
 use crate::parked::Question;
+use crate::question_room::{Asked, NoRoom};
 use crate::relay::{QUESTIONS, error_text, may_ask, result_text, unable};
 use crate::upstream::{Event, Flight, Sending, Trouble};
 use net::service::RpcError;
@@ -19,8 +20,6 @@ use net::service::RpcError;
 const FIRST: Duration = Duration::from_secs(1);
 /// How long questions that come one after the other may be gathered.
 const GATHER: Duration = Duration::from_millis(5);
-/// How long all questions of a task together may be that wait for its client, in bytes: one principal may have 1,024 tasks.
-const QUESTION_BYTES: usize = 256 << 10;
 
 impl About<'_> {
     /// Asks the server something about the task. What it asks meanwhile belongs to the task, where `course` is given.
@@ -180,17 +179,31 @@ impl About<'_> {
         if course.open.len() >= QUESTIONS {
             return Some(error_text(message.id(), &RpcError::internal("Too many questions at a time")));
         }
-        if course.open.iter().map(Question::bytes).sum::<usize>() + message.text().len() > QUESTION_BYTES {
-            return Some(error_text(message.id(), &RpcError::internal("The questions of the task are too long")));
-        }
+        let open = course.open.iter().map(Question::bytes).sum();
+        let asked = Asked { subject: self.task.subject().cloned(), upstream: self.task.place.upstream.index };
+        let space = match self.inner.stats.questions.take(asked, open, message.text().len()) {
+            Ok(space) => space,
+            Err(why) => {
+                self.note_refused(course, why);
+                return Some(why.answer(message.id()));
+            }
+        };
         course.asked += 1;
         let key = format!("{}-{}", method.split('/').next().unwrap_or_default(), course.asked);
-        let question = Question::keyed(key, message, self.conversation().profile.revision, self.to());
+        let revisions = (self.conversation().profile.revision, self.to());
+        let question = Question::keyed(key, &message, revisions, space);
         for loss in question.losses() {
             self.lose(*loss);
         }
         course.open.push(question);
         None
+    }
+
+    /// Keeps that a question was refused, which the state of the task says; the log does for the first one.
+    fn note_refused(&self, course: &mut Course, why: NoRoom) {
+        if course.refused.replace(why).is_none() {
+            tracing::warn!(upstream = self.upstream(), "a question of a task is refused: {}", why.what());
+        }
     }
 
     /// Passes the client's answers to the server. What is not open is ignored, and what cannot be an answer counts as missing.

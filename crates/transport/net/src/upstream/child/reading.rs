@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
 use wire::framing::Piece;
 use wire::framing::lines::Lines;
 
 use crate::upstream::Output;
+use crate::upstream::queue::{QueueSender, WeakQueueSender};
 
 /// The longest line of stderr that is passed on whole.
 const STDERR_LINE: usize = 16 << 10;
@@ -47,7 +48,7 @@ impl LastWords {
     }
 }
 
-pub(super) async fn read_lines(mut pipe: impl AsyncRead + Unpin, messages: mpsc::Sender<Output>, limit: usize) {
+pub(super) async fn read_lines(mut pipe: impl AsyncRead + Unpin, messages: QueueSender<Output>, limit: usize) {
     let mut lines = Lines::new(limit);
     let mut chunk = vec![0; 64 << 10];
     while let Ok(count @ 1..) = pipe.read(&mut chunk).await {
@@ -57,8 +58,8 @@ pub(super) async fn read_lines(mut pipe: impl AsyncRead + Unpin, messages: mpsc:
                 Piece::Whole(line) => Output::Message(Bytes::copy_from_slice(line)),
                 _ => Output::TooLong,
             };
-            let stop = output == Output::TooLong;
-            if messages.send(output).await.is_err() || stop {
+            let (stop, bytes) = (output == Output::TooLong, output.bytes());
+            if messages.send(output, bytes).await.is_err() || stop {
                 return;
             }
         }
@@ -66,7 +67,7 @@ pub(super) async fn read_lines(mut pipe: impl AsyncRead + Unpin, messages: mpsc:
 }
 
 /// Passes stderr on, and goes on reading where nobody listens: a child process must never block on its log.
-pub(super) async fn read_log(mut pipe: impl AsyncRead + Unpin, log: mpsc::WeakSender<Output>, last: LastWords) {
+pub(super) async fn read_log(mut pipe: impl AsyncRead + Unpin, log: WeakQueueSender<Output>, last: LastWords) {
     let mut lines = Lines::new(STDERR_LINE);
     let mut chunk = vec![0; 16 << 10];
     while let Ok(count @ 1..) = pipe.read(&mut chunk).await {
@@ -74,9 +75,7 @@ pub(super) async fn read_log(mut pipe: impl AsyncRead + Unpin, log: mpsc::WeakSe
         while let Some(Piece::Whole(line) | Piece::TooLong(line) | Piece::Rest(line)) = lines.next_line() {
             let line = String::from_utf8_lossy(line);
             last.set(&line);
-            if let Some(log) = log.upgrade() {
-                let _ = log.try_send(Output::Log(line.into_owned()));
-            }
+            log.try_send(Output::Log(line.into_owned()));
         }
     }
     if let Some(Piece::Whole(line) | Piece::TooLong(line) | Piece::Rest(line)) = lines.finish() {
