@@ -157,11 +157,7 @@ async fn look(client: &Client, name: &str, prefix: &str) {
     assert_eq!(small["structuredContent"], json!({ "from": name, "id": 7 }), "{small}");
     let failed = called(client, &shown("small"), json!({ "id": 8 })).await;
     let about = &failed["_meta"]["dev.proofhouse/error"];
-    assert_eq!(
-        (&failed["isError"], &about["category"]),
-        (&json!(true), &json!("RESOURCE_NOT_FOUND")),
-        "{failed}"
-    );
+    assert_eq!((&failed["isError"], &about["category"]), (&json!(true), &json!("RESOURCE_NOT_FOUND")), "{failed}");
     assert!(failed["content"][0]["text"].as_str().is_some_and(|text| text.contains("No such pet")), "{failed}");
     let unfit = client.call_unseen(&shown("small"), Map::new()).await;
     let refused = unfit.is_err() || unfit.as_ref().is_ok_and(|message| message.text().contains("\"isError\":true"));
