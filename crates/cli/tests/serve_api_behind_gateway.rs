@@ -113,7 +113,7 @@ impl Scene {
     async fn client(&self, revision: Revision) -> Client {
         let url = Url::parse(&format!("http://{}/mcp", self.server.local_addr())).expect("a URL");
         let options = Options::new(Address::Http(HttpAddress::new(url)), &Children::new());
-        let limits = Limits { request: Duration::from_secs(60), ..options.limits.clone() };
+        let limits = Limits { request: Duration::from_mins(1), ..options.limits.clone() };
         Client::connect(Options { revision: Some(revision), limits, ..options }).await.expect("it connects")
     }
 

@@ -31,9 +31,10 @@ fn api() -> String {
             let count = stream.read(&mut piece).unwrap_or(0);
             let head = String::from_utf8_lossy(&piece[..count]).into_owned();
             let text = json!({ "text": "x".repeat(32 << 10) }).to_string();
-            let (media, body) = match head.starts_with("GET /text") {
-                true => ("application/json", text.as_bytes()),
-                false => ("application/zip", &body[..]),
+            let (media, body) = if head.starts_with("GET /text") {
+                ("application/json", text.as_bytes())
+            } else {
+                ("application/zip", &body[..])
             };
             let length = format!("Content-Length: {}\r\n", body.len());
             let length = if head.starts_with("GET /chunked") { "" } else { &length };
