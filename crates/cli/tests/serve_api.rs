@@ -269,10 +269,10 @@ fn the_schema_of_a_large_answer_is_a_resource() {
         let server = ["--", PROOF, "serve", "--stdio", "--openapi", "api.json", "--base-url", "http://127.0.0.1:1"];
         proof(folder.path(), &[&["client"], verb, &server].concat())
     };
-    let said = ends_with(0, &client(&["read", "answer-schema://large"]));
+    let said = ends_with(0, &client(&["read", "answer-schema://api/large"]));
     assert!(said.contains("member_299") && said.contains("\"required\":[\"member_7\"]"), "{said}");
     for absent in ["small", "list", "none", "other"] {
-        let said = client(&["read", &format!("answer-schema://{absent}")]);
+        let said = client(&["read", &format!("answer-schema://api/{absent}")]);
         assert_ne!(said.status.code(), Some(0), "{absent}");
     }
 }

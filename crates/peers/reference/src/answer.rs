@@ -64,6 +64,11 @@ pub(crate) fn complete<T: Serialize>(server: &Server, context: &Context, id: &Re
     dressed(server, context, id, Dressing::of("complete", body))
 }
 
+/// The same, whose texts are about so long.
+pub(crate) fn complete_with_room<T: Serialize>(server: &Server, call: &Call, body: &T, length: usize) -> Answer {
+    dressed(server, &call.context, call.id(), Dressing { length, ..Dressing::of("complete", body) })
+}
+
 /// What a handler gave.
 pub(crate) fn handled(server: &Server, call: &Call, handled: Handled) -> Answer {
     match handled {

@@ -240,7 +240,7 @@ impl Server {
 
     /// What the catalogue has at `uri`, as one `ResourceContents`.
     pub fn contents(&self, uri: &str) -> Option<serde_json::Value> {
-        resources::contents(self, uri, None)
+        serde_json::to_value(resources::contents(self, uri, None)?).ok()
     }
 
     /// Whether something that may come and go is there.

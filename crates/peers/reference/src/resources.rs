@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use net::service::{Call, Context, Reply, RpcError, code};
-use serde::Deserialize;
+use net::service::{Answer, Call, Context, Reply, RpcError, code};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use wire::Era;
 
 use crate::answer::{self, Handled, cacheable};
-use crate::catalogue::{Body, Contents, Found, Kind, Resource, Template, Variables};
+use crate::catalogue::{Body, Contents, Described, Found, Kind, Resource, Template, Variables};
 use crate::folder::{self, Entry, Unreadable};
 use crate::logging::SessionState;
 use crate::{Folder, Server, pagination, params};
@@ -49,18 +49,33 @@ pub(crate) fn exists(server: &Server, uri: &str, context: Option<&Context>) -> b
 }
 
 /// What the catalogue has at `uri`, as one `ResourceContents`.
-pub(crate) fn contents(server: &Server, uri: &str, context: Option<&Context>) -> Option<Value> {
+pub(crate) fn contents(server: &Server, uri: &str, context: Option<&Context>) -> Option<Described> {
     let Some(item) = available(server).find(|item| item.uri == uri) else {
-        let (template, found) = templated(server, uri, context)?;
-        return Some(found.body.describe(uri, found.mime_type.as_ref().unwrap_or(&template.mime_type)));
+        let (template, Found { body, mime_type }) = templated(server, uri, context)?;
+        let mime_type = mime_type.unwrap_or_else(|| template.mime_type.clone());
+        return Some(Described { uri: uri.to_owned(), mime_type, body });
     };
-    Some(match &item.contents {
-        Contents::Fixed(body) => body.describe(uri, &item.mime_type),
-        Contents::Touches => {
-            let text = format!("{}\n", server.state().touch_counts.touches(uri));
-            Body::Text(text.into()).describe(uri, &item.mime_type)
-        }
-    })
+    let body = match &item.contents {
+        Contents::Fixed(body) => body.clone(),
+        Contents::Touches => Body::Text(format!("{}\n", server.state().touch_counts.touches(uri)).into()),
+    };
+    Some(Described { uri: uri.to_owned(), mime_type: item.mime_type.clone(), body })
+}
+
+/// The result of `resources/read`, with the caching hints of its era.
+#[derive(Serialize)]
+struct Contained {
+    contents: [Described; 1],
+    #[serde(flatten)]
+    hints: Value,
+}
+
+/// The answer with the contents, if there are any.
+fn found(server: &Server, call: &Call, contents: Option<Described>, uri: &str) -> Answer {
+    let Some(contents) = contents else { return answer::error(call.id(), &not_found(call.context.era(), uri)) };
+    let length = contents.length();
+    let result = Contained { contents: [contents], hints: cacheable(server, call, json!({})) };
+    answer::complete_with_room(server, call, &result, length)
 }
 
 /// The most pages that `resources/list` has, about: a small page shows what pages are, but a directory may have thousands.
@@ -115,13 +130,11 @@ pub(crate) fn read(server: &Server, call: Call) -> Reply {
     }
     let file = server.folder().zip(folder::path(&uri));
     let (delay, refusal) = manner(server, &uri, &call.context);
-    let handled = match (refusal, contents(server, &uri, Some(&call.context)), file) {
-        (Some(refusal), ..) => Err(refusal.clone()),
-        (None, Some(contents), _) => Ok(cacheable(server, &call, json!({ "contents": [contents] }))),
-        (None, None, None) => Err(not_found(call.context.era(), &uri)),
+    let answer = match (refusal, contents(server, &uri, Some(&call.context)), file) {
+        (Some(refusal), ..) => answer::error(call.id(), refusal),
         (None, None, Some((folder, path))) => return read_file(server, call, Arc::clone(folder), uri, path),
+        (None, contents, _) => found(server, &call, contents, &uri),
     };
-    let answer = answer::handled(server, &call, handled);
     if delay.is_zero() {
         return answer.into();
     }
@@ -136,13 +149,10 @@ fn read_apart(server: &Server, call: Call, uri: String) -> Reply {
     let server = server.clone();
     Reply::later(async move {
         let (of, at, context) = (server.clone(), uri.clone(), call.context.clone());
-        let found = tokio::task::spawn_blocking(move || contents(&of, &at, Some(&context))).await;
-        let handled = match found {
-            Ok(Some(contents)) => Ok(cacheable(&server, &call, json!({ "contents": [contents] }))),
-            Ok(None) => Err(not_found(call.context.era(), &uri)),
-            Err(_) => Err(RpcError::internal("The resource cannot be read")),
-        };
-        answer::handled(&server, &call, handled)
+        match tokio::task::spawn_blocking(move || contents(&of, &at, Some(&context))).await {
+            Ok(contents) => found(&server, &call, contents, &uri),
+            Err(_) => answer::error(call.id(), &RpcError::internal("The resource cannot be read")),
+        }
     })
 }
 

@@ -15,7 +15,7 @@ use wire::serf::{Category, Details};
 
 use crate::auth::{Additions, Missing};
 use crate::caller::Caller;
-use crate::keeping::{FILE_TEMPLATE, Keeper, TEXT_TEMPLATE, uri};
+use crate::keeping::Keeper;
 use crate::operation::{Callable, CallableOperation};
 use crate::sending::{Incoming, Unanswered};
 use pages::Fetched;
@@ -129,7 +129,7 @@ impl Callable {
     fn shown(&self, caller: &Caller, fetched: Fetched) -> Answered {
         let inner = &self.factory.0;
         let id = Keeper::fresh_id();
-        let (uri, file_uri) = (uri(TEXT_TEMPLATE, &id), uri(FILE_TEMPLATE, &id));
+        let (uri, file_uri) = (inner.place.text(&id), inner.place.file(&id));
         let view = View {
             structured: self.structured,
             shape: &self.shape,
@@ -140,10 +140,10 @@ impl Callable {
             uri: &uri,
             file_uri: &file_uri,
         };
-        let Incoming { status, headers, body } = &fetched.answer;
+        let Incoming { status, headers, body, is_cut } = fetched.answer;
         let mut answered = match fetched.page {
             Some(page) => answer::of_json(page, fetched.next.as_deref(), &view),
-            None => answer::read(&Received { status: *status, headers, body }, &view),
+            None => answer::read(Received { status, headers: &headers, body: body.into(), is_cut }, &view),
         };
         answered.blocks.extend(fetched.note.map(Block::Text));
         if let Some(kept) = answered.kept.take() {

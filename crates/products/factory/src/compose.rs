@@ -16,7 +16,7 @@ use wire::serf::{Category, Details};
 
 use crate::caller::Caller;
 use crate::error::SetupError;
-use crate::keeping::{FILE_TEMPLATE, Keeper, TEXT_TEMPLATE, uri};
+use crate::keeping::Keeper;
 use crate::{CallableOperation, Factory, shown};
 
 pub(crate) use reading::Entry;
@@ -140,7 +140,7 @@ impl Composed {
     fn shown(&self, caller: &Caller, result: Value, notes: Vec<String>) -> Answered {
         let inner = &self.factory.0;
         let id = Keeper::fresh_id();
-        let (uri, file_uri) = (uri(TEXT_TEMPLATE, &id), uri(FILE_TEMPLATE, &id));
+        let (uri, file_uri) = (inner.place.text(&id), inner.place.file(&id));
         let view = View {
             structured: true,
             shape: &Shape::default(),

@@ -168,6 +168,14 @@ impl Concealer {
         out
     }
 
+    /// How many bytes at the end of a text that is cut may be a part of a credential, in whatever spelling.
+    pub(crate) fn longest(&self) -> usize {
+        /// Two escapes, one within the other, have so many bytes for one.
+        const ESCAPED: usize = 12;
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        known.spellings().map(String::len).max().unwrap_or_default() * ESCAPED
+    }
+
     /// The bytes without credentials.
     pub(crate) fn bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);

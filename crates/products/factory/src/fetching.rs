@@ -7,7 +7,7 @@ use url::{Host, Url};
 
 use crate::config::Network;
 use crate::error::SetupError;
-use crate::sending::{Outgoing, Sender, header};
+use crate::sending::{Bound, Outgoing, Sender, header};
 use crate::{Base, shown};
 
 /// How long it may take.
@@ -28,7 +28,8 @@ pub async fn fetch(url: &str, limit: usize) -> Result<(Url, Vec<u8>), SetupError
     let sender = Sender::new(&base, &network)?;
     let headers: HeaderMap = header("accept", "application/json, application/yaml, */*;q=0.5").into_iter().collect();
     let request = Outgoing { method: Method::GET, url: parsed.clone(), headers, body: Bytes::new() };
-    let answer = timeout(PATIENCE, sender.exchange(request, &base.url, limit)).await;
+    let bound = Bound { bytes: limit, may_cut: false };
+    let answer = timeout(PATIENCE, sender.exchange(request, &base.url, bound)).await;
     let answer = answer.map_err(|_| bad("does not answer within 60 s"))?;
     match answer {
         Ok(answer) if answer.status == 200 => Ok((parsed, answer.body)),

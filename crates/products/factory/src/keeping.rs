@@ -11,14 +11,33 @@ use crate::caller::Caller;
 const MOST: usize = 64;
 const BYTES: usize = 32 << 20;
 
-/// The addresses of texts that are kept, as a template.
-pub const TEXT_TEMPLATE: &str = "answer://text/{id}";
-/// The same for bytes.
-pub const FILE_TEMPLATE: &str = "answer://file/{id}";
+/// The longest first part of an address.
+const LONGEST_PLACE: usize = 40;
 
-/// The address of what is kept under an id.
-pub(crate) fn uri(template: &str, id: &str) -> String {
-    template.replace("{id}", id)
+/// Where the answers of one server are kept: a client of a gateway may read those of several.
+#[derive(Clone, Debug)]
+pub(crate) struct Place(pub(crate) String);
+
+impl Place {
+    /// Of the server's name, in the letters of a host.
+    pub(crate) fn of(name: &str) -> Self {
+        let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+        let place: String = name.chars().map(letter).collect();
+        let parts: Vec<_> = place.split('-').filter(|part| !part.is_empty()).collect();
+        let place: String = parts.join("-").chars().take(LONGEST_PLACE).collect();
+        let place = place.trim_end_matches('-');
+        Self(if place.is_empty() { "api".to_owned() } else { place.to_owned() })
+    }
+
+    /// The address of the text that is kept under an id.
+    pub(crate) fn text(&self, id: &str) -> String {
+        format!("answer://{}/text/{id}", self.0)
+    }
+
+    /// The same of bytes.
+    pub(crate) fn file(&self, id: &str) -> String {
+        format!("answer://{}/file/{id}", self.0)
+    }
 }
 
 /// What is kept, the oldest first.
@@ -77,9 +96,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_place_has_the_letters_of_a_host() {
+        for (name, place) in [
+            ("pets", "pets"),
+            ("Pet Store (v1.0)", "pet-store-v1-0"),
+            ("--", "api"),
+            ("Käse", "k-se"),
+            ("A.B_c/../x", "a-b-c-x"),
+        ] {
+            assert_eq!(Place::of(name).0, place);
+        }
+        assert_eq!(Place::of(&"ab ".repeat(99)).0.len(), 38, "it ends with a letter");
+    }
+
+    #[test]
     fn the_newest_are_kept_within_the_bound() {
         let (keeper, a) = (Keeper::default(), Caller::only());
-        let kept = |size: usize| Kept { media: "text/plain".to_owned(), body: KeptBody::Text("x".repeat(size)) };
+        let kept = |size: usize| Kept { media: "text/plain".to_owned(), body: KeptBody::Text("x".repeat(size).into()) };
         for number in 0..100 {
             keeper.keep(&a, number.to_string(), kept(1));
         }
@@ -95,7 +128,7 @@ mod tests {
     fn a_caller_drives_out_its_own_answers_alone_and_reads_no_others() {
         let keeper = Keeper::default();
         let [a, b] = [1, 2].map(|session| Caller { session: Some(session), ..Caller::default() });
-        let kept = |size: usize| Kept { media: "text/plain".to_owned(), body: KeptBody::Text("x".repeat(size)) };
+        let kept = |size: usize| Kept { media: "text/plain".to_owned(), body: KeptBody::Text("x".repeat(size).into()) };
         keeper.keep(&a, "mine".to_owned(), kept(1000));
         for number in 0..200 {
             keeper.keep(&b, number.to_string(), kept(1));

@@ -28,7 +28,7 @@ use url::Url;
 
 use auth::Authorization;
 use concealing::Concealer;
-use keeping::Keeper;
+use keeping::{Keeper, Place};
 use retrying::Budget;
 use sending::Sender;
 
@@ -37,7 +37,6 @@ pub use compose::{ComposeRule, Composed, Part};
 pub use config::{Config, Limits, Network, PagingRule, Retries, ShapeRule, SlowRule};
 pub use error::SetupError;
 pub use fetching::fetch;
-pub use keeping::{FILE_TEMPLATE, TEXT_TEMPLATE};
 pub use operation::{CallableOperation, Extra};
 pub use ui::{UI_MEDIA, UiRule};
 
@@ -55,6 +54,7 @@ struct Inner {
     authorization: Authorization,
     concealer: Arc<Concealer>,
     keeper: Keeper,
+    place: Place,
     budget: Budget,
     running: Arc<Semaphore>,
     /// Places of slow calls, which keep no other waiting.
@@ -133,8 +133,10 @@ impl Factory {
         let sender = Sender::new(&base, &config.network)?;
         let authorization = Authorization::new(&config.auth, api, &base, (&sender, Arc::clone(&concealer)))?;
         let [running, running_slow] = [(); 2].map(|()| Arc::new(Semaphore::new(config.limits.calls)));
+        let place = Place::of(config.name.as_deref().unwrap_or(&api.title));
         let (keeper, budget) = (Keeper::default(), Budget::default());
-        let inner = Inner { base, config, sender, authorization, concealer, keeper, budget, running, running_slow };
+        let inner =
+            Inner { base, config, sender, authorization, concealer, keeper, place, budget, running, running_slow };
         Ok(Self(Arc::new(inner)))
     }
 
@@ -151,6 +153,21 @@ impl Factory {
     /// What is kept under an id for this caller: a media type, and a text or Base64.
     pub fn kept(&self, caller: &Caller, id: &str) -> Option<openapi::answer::Kept> {
         self.0.keeper.find(caller, id)
+    }
+
+    /// The server's name as the first part of an address, which no other server behind the same gateway should have.
+    pub fn place(&self) -> &str {
+        &self.0.place.0
+    }
+
+    /// The addresses of texts that are kept, as a template.
+    pub fn text_template(&self) -> String {
+        self.0.place.text("{id}")
+    }
+
+    /// The same of bytes.
+    pub fn file_template(&self) -> String {
+        self.0.place.file("{id}")
     }
 
     /// The address of the API.

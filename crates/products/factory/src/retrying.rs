@@ -67,7 +67,7 @@ mod tests {
 
     fn came(status: u16, after: Option<&str>) -> Incoming {
         let headers = after.map(|value| ("retry-after".to_owned(), value.to_owned()));
-        Incoming { status, headers: headers.into_iter().collect(), body: Vec::new() }
+        Incoming { status, headers: headers.into_iter().collect(), body: Vec::new(), is_cut: false }
     }
 
     #[test]

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use net::client::{HttpAddress, header_list};
 use net::egress::{Egress, EgressRefusal, EgressRules, HostPattern};
 use net::server::http::{Bytes, HeaderMap, HeaderName, HeaderValue, Method};
-use net::upstream::{Failure, HttpUpstream, Lost};
+use net::upstream::{Failure, HttpUpstream, Lost, Response};
+use openapi::model::Kind;
 use url::{Position, Url};
 
 use crate::config::Network;
@@ -18,6 +19,8 @@ use crate::{Base, CONNECT, shown};
 const REDIRECTS: usize = 5;
 /// How many origins have connections.
 const ORIGINS: usize = 64;
+/// How much of an answer that refuses is read: what it says is searched for within this.
+const REFUSAL: usize = 256 << 10;
 
 /// Sends requests.
 pub(crate) struct Sender {
@@ -37,19 +40,30 @@ pub(crate) struct Outgoing {
     pub(crate) body: Bytes,
 }
 
-/// An answer, whole.
+/// How much of an answer is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bound {
+    /// How many bytes it may have.
+    pub(crate) bytes: usize,
+    /// Whether the beginning of a longer text is of use.
+    pub(crate) may_cut: bool,
+}
+
+/// An answer, as far as it was read.
 #[derive(Clone, Debug)]
 pub(crate) struct Incoming {
     pub(crate) status: u16,
     /// Names in lower case.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
+    /// Whether the body is only the beginning of a longer one.
+    pub(crate) is_cut: bool,
 }
 
 impl Incoming {
     /// The same without a body.
     pub(crate) fn clone_head(&self) -> Self {
-        Self { status: self.status, headers: self.headers.clone(), body: Vec::new() }
+        Self { status: self.status, headers: self.headers.clone(), body: Vec::new(), is_cut: false }
     }
 }
 
@@ -120,16 +134,16 @@ impl Sender {
         names(&self.hosts, url, &self.rules)
     }
 
-    /// Sends a request and reads its answer of at most `limit` bytes. Redirects of a GET or HEAD are followed: below `home` as
+    /// Sends a request and reads its answer within a bound. Redirects of a GET or HEAD are followed: below `home` as
     /// they are, to a permitted host without any header.
     pub(crate) async fn exchange(
         &self,
         mut request: Outgoing,
         home: &Url,
-        limit: usize,
+        bound: Bound,
     ) -> Result<Incoming, Unanswered> {
         for _ in 0..=REDIRECTS {
-            let answer = self.once(&request, limit).await?;
+            let answer = self.once(&request, bound).await?;
             let may_follow = matches!(request.method, Method::GET | Method::HEAD);
             let target = wire::trace::header(&answer.headers, "location");
             let is_redirect = matches!(answer.status, 301 | 302 | 303 | 307 | 308);
@@ -159,23 +173,19 @@ impl Sender {
         Err(Unanswered::Forbidden(why))
     }
 
-    async fn once(&self, request: &Outgoing, limit: usize) -> Result<Incoming, Unanswered> {
+    async fn once(&self, request: &Outgoing, bound: Bound) -> Result<Incoming, Unanswered> {
         let upstream = self.upstream(&request.url)?;
         let target = &request.url[Position::BeforePath..Position::AfterQuery];
         let (method, headers) = (request.method.clone(), request.headers.clone());
         let mut response = upstream.send_to(target, method, headers, request.body.clone()).await?;
         let (status, headers) = (response.status.as_u16(), header_list(&response.headers));
-        let body = match response.whole(limit).await {
-            Ok(body) => body,
-            Err(Lost::TooLarge) => return Err(Unanswered::TooLong(limit)),
-            Err(Lost::Broken) => return Err(Unanswered::Unknown("the answer broke off".to_owned())),
-        };
+        let (body, is_cut) = body(&mut response, bound).await?;
         let coding = wire::trace::header(&headers, "content-encoding").map(str::to_ascii_lowercase);
         if let Some(coding) = coding.filter(|coding| coding != "identity" && !body.is_empty()) {
             let why = format!("it is compressed ({}), though that was not asked for", shown(&coding));
             return Err(Unanswered::Unreadable(why));
         }
-        Ok(Incoming { status, headers, body })
+        Ok(Incoming { status, headers, body, is_cut })
     }
 
     /// The connections to the origin of a URL.
@@ -200,6 +210,29 @@ impl Sender {
         origins.insert(origin, Arc::clone(&made));
         Ok(made)
     }
+}
+
+/// The body within a bound, and whether there is more of it. More is not read: the connection is closed.
+async fn body(response: &mut Response, bound: Bound) -> Result<(Vec<u8>, bool), Unanswered> {
+    let is_success = response.status.is_success();
+    let limit = if is_success { bound.bytes } else { bound.bytes.min(REFUSAL) };
+    let may_cut = !is_success || (bound.may_cut && is_text(response));
+    if !may_cut && response.length().is_some_and(|length| length > limit as u64) {
+        return Err(Unanswered::TooLong(limit));
+    }
+    let mut body = Vec::new();
+    match response.read(&mut body, usize::MAX, limit).await {
+        Ok(_) => Ok((body, false)),
+        Err(Lost::TooLarge) if may_cut => Ok((body, true)),
+        Err(Lost::TooLarge) => Err(Unanswered::TooLong(limit)),
+        Err(Lost::Broken) => Err(Unanswered::Unknown("the answer broke off".to_owned())),
+    }
+}
+
+/// Whether the body says that it is a text.
+fn is_text(response: &Response) -> bool {
+    let media = response.header("content-type").map(wire::http::media_type).filter(|media| !media.is_empty());
+    media.is_some_and(|media| !matches!(Kind::of(&media), Kind::Bytes | Kind::Multipart))
 }
 
 /// Whether a URL is an API's own: below its base, and nothing in the path leads up for any server.

@@ -99,6 +99,9 @@ pub(crate) struct InitArgs {
     /// Also take the servers of this user's clients
     #[arg(long)]
     pub(crate) clients: bool,
+    /// Also take the servers behind a gateway: its gateway.yaml (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) gateway: Vec<PathBuf>,
 }
 
 #[derive(ClapArgs)]

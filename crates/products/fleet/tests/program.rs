@@ -65,6 +65,46 @@ fn a_first_file_has_the_servers_of_the_folder_and_of_clients_without_secrets() {
     assert_eq!(again.status.code(), Some(2), "an existing file is not overwritten: {}", out(&again));
 }
 
+#[test]
+fn a_first_file_has_each_server_of_gateways_projects_and_clients_once() {
+    let folder = scene();
+    let gateway = "upstreams:\n  notes: { command: [node, notes/dist/index.js] }\n  \
+                   docs: { url: \"https://docs.example/mcp\", headers: { Authorization: { from_env: DOCS } } }\n  \
+                   mail: { command: [mail-mcp], cwd: work, env: { MAIL_TOKEN: \"sk-5538a7c1e5b36d08f2\" } }\n  \
+                   leaky-mail: { command: [mail-mcp, --token, sk-5538a7c1e5b36d08f2] }\n";
+    let path = folder.path().join("deploy/gateway.yaml");
+    std::fs::create_dir_all(folder.path().join("deploy")).expect("a folder");
+    std::fs::write(path, gateway).expect("a file");
+    let made = fleet(folder.path(), &["init", "--gateway", "deploy/gateway.yaml", "--clients"]);
+    assert_eq!(made.status.code(), Some(0), "{}", out(&made));
+    let said = out(&made);
+    assert!(
+        said.contains("leaky-mail is left out") && said.contains("5 servers") && !said.contains("5b36d08f2"),
+        "{said}"
+    );
+    let read = ::fleet::config::Fleet::load(&folder.path().join("fleet.yaml")).expect("it loads");
+    let mut names: Vec<_> = read.servers.iter().map(|server| server.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["docs", "issues", "mail", "notes", "shop"]);
+    let mail = read.server("mail").expect("it is there");
+    assert_eq!(mail.cwd.as_deref(), Some("deploy/work"), "from the folder of fleet.yaml");
+    assert_eq!(read.server("docs").expect("it is there").source.as_deref(), Some("configuration of the gateway"));
+    let text = std::fs::read_to_string(folder.path().join("fleet.yaml")).expect("the file");
+    assert!(text.contains("MAIL_TOKEN: { env: MAIL_TOKEN }") && !text.contains("5b36d08f2"), "{text}");
+}
+
+#[test]
+fn a_gateway_that_cannot_be_read_makes_no_file() {
+    let folder = scene();
+    std::fs::write(folder.path().join("list.yaml"), "servers:\n  docs: { url: \"https://docs.example/mcp\" }\n")
+        .expect("a file");
+    for (file, part) in [("missing.yaml", "missing.yaml:"), ("list.yaml", "no `upstreams`"), ("shop", "shop:")] {
+        let made = fleet(folder.path(), &["init", "--gateway", file]);
+        assert!(made.status.code() == Some(2) && out(&made).contains(part), "{}", out(&made));
+        assert!(!folder.path().join("fleet.yaml").exists(), "{file}");
+    }
+}
+
 /// What little is known of a project is a valid entry, and its comments say what is missing.
 #[test]
 fn a_project_that_names_no_program_is_listed_with_a_hint_how_to_start_it() {

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use factory::{Base, CallableOperation, Caller, Config, FILE_TEMPLATE, Factory, SetupError, TEXT_TEMPLATE};
+use factory::{Base, CallableOperation, Caller, Config, Factory, SetupError};
 use net::service::Context;
 use openapi::answer::KeptBody;
 use openapi::{Api, Tool, ToolLimits, lint, tools};
@@ -58,7 +58,8 @@ pub(super) async fn catalogue(
         return Err(usage(&what, "run it with --check, which says why"));
     }
     let added = composed::tools(&factory, &compose, &callable).map_err(setup)?;
-    let schemas = answers::template(&value, &api, &callable.iter().map(|(tool, _)| *tool).collect::<Vec<_>>());
+    let described: Vec<_> = callable.iter().map(|(tool, _)| *tool).collect();
+    let schemas = answers::template(factory.place(), &value, &api, &described);
     drop(value);
     let mut catalogue = made(&api, name, &factory, callable);
     catalogue.templates.extend(schemas);
@@ -224,10 +225,10 @@ fn made(api: &Api, name: Option<String>, factory: &Factory, callable: Callable<'
     catalogue.instructions = Some(instructions(&title, &tools).into());
     catalogue.title = Some(title.into());
     let described = tools.iter().filter_map(|tool| Some((tool, tool.full.as_ref()?)));
-    catalogue.resources = described.map(|(tool, full)| whole_description(tool, full)).collect();
+    catalogue.resources = described.map(|(tool, full)| whole_description(factory, tool, full)).collect();
     catalogue.templates = vec![
-        kept(factory, TEXT_TEMPLATE, "text/plain", "Answers that are too long to go inline"),
-        kept(factory, FILE_TEMPLATE, "application/octet-stream", "Files that are too large to go inline"),
+        kept(factory, Keeps::Texts, "text/plain", "Answers that are too long to go inline"),
+        kept(factory, Keeps::Files, "application/octet-stream", "Files that are too large to go inline"),
     ];
     catalogue.tools = callable.into_iter().map(|(tool, operation)| served(tool, operation)).collect();
     catalogue
@@ -243,23 +244,33 @@ fn instructions(title: &str, tools: &[Tool]) -> String {
     format!("Tools that call the API {title}, one for each operation. Groups: {}{more}.", named.join(", "))
 }
 
-fn whole_description(tool: &Tool, full: &str) -> Resource {
+fn whole_description(factory: &Factory, tool: &Tool, full: &str) -> Resource {
     let name = format!("{} (description)", tool.name);
     let about = format!("All that the API says about {}", tool.name);
-    Resource::text(format!("description://{}", tool.name), name.clone(), "text/markdown", full.to_owned())
-        .told(name, about)
+    let uri = format!("description://{}/{}", factory.place(), tool.name);
+    Resource::text(uri, name.clone(), "text/markdown", full.to_owned()).told(name, about)
 }
 
-fn kept(factory: &Factory, template: &'static str, media: &'static str, about: &'static str) -> Template {
+/// What is kept, each kind at its own addresses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keeps {
+    Texts,
+    Files,
+}
+
+fn kept(factory: &Factory, keeps: Keeps, media: &'static str, about: &'static str) -> Template {
     let factory = factory.clone();
-    let is_text = template == TEXT_TEMPLATE;
-    let name = if is_text { "long answers" } else { "large files" };
+    let is_text = keeps == Keeps::Texts;
+    let (name, template) = match keeps {
+        Keeps::Texts => ("long answers", factory.text_template()),
+        Keeps::Files => ("large files", factory.file_template()),
+    };
     let read = move |variables: &Variables, context: &Context| {
         let kept = factory.kept(&caller(context), variables.get("id")?)?;
         // Each kind is read at its own address.
         let body = match kept.body {
-            KeptBody::Text(text) if is_text => catalogue::Body::Text(text.into()),
-            KeptBody::Blob(data) if !is_text => catalogue::Body::Blob(data.into()),
+            KeptBody::Text(text) if is_text => catalogue::Body::SharedText(text),
+            KeptBody::Blob(data) if !is_text => catalogue::Body::SharedBlob(data),
             _ => return None,
         };
         Some(Found { body, mime_type: Some(kept.media.into()) })

@@ -9,7 +9,9 @@ mod weight;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use wire::serf::{Category, Details};
@@ -29,14 +31,16 @@ const ASK_FOR_LESS: &str = "Ask for less: a filter, or smaller pages";
 const HEADERS: usize = 40;
 
 /// An answer as it came.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Received<'a> {
     /// The status.
     pub status: u16,
     /// Headers, names in lower case.
     pub headers: &'a [(String, String)],
-    /// The body.
-    pub body: &'a [u8],
+    /// The body. An owned one becomes what is kept, without a copy.
+    pub body: Cow<'a, [u8]>,
+    /// Whether the body is only the beginning of a longer one.
+    pub is_cut: bool,
 }
 
 /// How an answer is shown.
@@ -110,9 +114,9 @@ pub struct Kept {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeptBody {
     /// A text.
-    Text(String),
+    Text(Arc<String>),
     /// Bytes, in Base64.
-    Blob(String),
+    Blob(Arc<String>),
 }
 
 /// An answer as a model gets it.
@@ -156,7 +160,7 @@ impl Received<'_> {
     fn json_text(&self) -> Option<&[u8]> {
         let may_be = self.media().is_none_or(|media| Kind::of(&media) == Kind::Json);
         // A byte order mark is no JSON, but some servers send one.
-        may_be.then(|| self.body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(self.body))
+        may_be.then(|| self.body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&self.body))
     }
 
     /// Whether it is a JSON text that is not parsed: its values would take too much memory.
@@ -165,43 +169,68 @@ impl Received<'_> {
     }
 
     fn text(&self) -> String {
-        let latin = self.header("content-type").is_some_and(|kind| {
-            let kind = kind.to_ascii_lowercase();
-            kind.contains("charset=iso-8859-1") || kind.contains("charset=latin1")
-        });
-        if latin {
+        if is_latin(self.headers) {
             return self.body.iter().map(|&byte| char::from(byte)).collect();
         }
-        String::from_utf8_lossy(self.body).into_owned()
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// The same without a copy, where it can be; without a character that is cut.
+    fn into_text(mut self) -> String {
+        if let (Cow::Owned(body), true) = (&mut self.body, self.is_cut) {
+            body.truncate(whole_characters(body));
+        }
+        if is_latin(self.headers) {
+            return self.text();
+        }
+        let text = String::from_utf8(self.body.into_owned());
+        text.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
 }
 
 /// An answer as a model gets it.
-pub fn read(received: &Received<'_>, view: &View<'_>) -> Answered {
+pub fn read(received: Received<'_>, view: &View<'_>) -> Answered {
     if !(200..300).contains(&received.status) {
-        return failure::read(received, view);
+        return failure::read(&received, view);
     }
     if received.body.is_empty() {
-        return without_body(received, view);
+        return without_body(&received, view);
     }
-    if view.shape.is_nothing() && received.body.len() > view.inline.saturating_mul(UNPARSED) {
+    if view.shape.is_nothing() && (received.is_cut || received.body.len() > view.inline.saturating_mul(UNPARSED)) {
         // Only its beginning is shown: no value of it is needed.
     } else if let Some(value) = received.json() {
         return of_json(value, None, view);
-    } else if !view.shape.is_nothing() && received.is_heavy() {
+    } else if !view.shape.is_nothing() && (received.is_cut || received.is_heavy()) {
         let text = "the answer has more values than can be selected from";
         return Answered::failed(Details::new(Category::ResourceExhausted, ASK_FOR_LESS), text);
     }
-    let media = received.media().unwrap_or_else(|| guess(received.body).to_owned());
+    let media = received.media().unwrap_or_else(|| guess(&received.body).to_owned());
     match Kind::of(&media) {
-        Kind::Bytes | Kind::Multipart => of_bytes(received, &media, view),
+        Kind::Bytes | Kind::Multipart => of_bytes(received, media, view),
         Kind::Json | Kind::Form | Kind::Text => {
-            let mut answered = of_text(received.text(), &media, view);
+            let (status, is_cut) = (received.status, received.is_cut);
+            let mut answered = of_text(received.into_text(), is_cut, &media, view);
             if view.structured && answered.structured.is_none() {
-                answered.structured = Some(json!({ "status": received.status, "mediaType": media }));
+                answered.structured = Some(json!({ "status": status, "mediaType": media }));
             }
             answered
         }
+    }
+}
+
+/// Whether a text has one byte for each character.
+fn is_latin(headers: &[(String, String)]) -> bool {
+    wire::trace::header(headers, "content-type").is_some_and(|kind| {
+        let kind = kind.to_ascii_lowercase();
+        kind.contains("charset=iso-8859-1") || kind.contains("charset=latin1")
+    })
+}
+
+/// How many bytes of a text that is cut are whole characters.
+fn whole_characters(text: &[u8]) -> usize {
+    match std::str::from_utf8(text) {
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        _ => text.len(),
     }
 }
 
@@ -214,7 +243,7 @@ fn guess(body: &[u8]) -> &'static str {
 /// A JSON value, and how to go on where it is one page of many.
 pub fn of_json(value: Value, next: Option<&str>, view: &View<'_>) -> Answered {
     let (value, mut notes) = view.shape.apply(value);
-    let mut answered = of_text(written(&value), "application/json", view);
+    let mut answered = of_text(written(&value), false, "application/json", view);
     if let Some(next) = next {
         notes.push(format!("There is more: call again with {} `{next}`", view.cursor));
     }
@@ -240,35 +269,53 @@ fn written(value: &Value) -> String {
     written.unwrap_or_else(|| value.to_string())
 }
 
-/// A text; of a long one its beginning and a link to the whole.
-fn of_text(text: String, media: &str, view: &View<'_>) -> Answered {
-    if text.len() <= view.inline {
+/// A text; of a long one its beginning and a link to the whole, or to as much of it as was read.
+fn of_text(text: String, is_cut: bool, media: &str, view: &View<'_>) -> Answered {
+    if text.len() <= view.inline && !is_cut {
         return Answered { blocks: vec![Block::Text(text)], ..Answered::default() };
     }
-    let mut end = view.inline;
+    let mut end = view.inline.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let size = text.len();
-    let note = format!("The first {end} of {size} bytes are above; the whole is the resource {}", view.uri);
+    let (size, uri) = (text.len(), view.uri);
+    let note = if is_cut {
+        format!(
+            "The answer is longer than {size} bytes; its first {end} bytes are above, the first {size} are the \
+                 resource {uri}, and more was not read. {ASK_FOR_LESS}"
+        )
+    } else {
+        format!("The first {end} of {size} bytes are above; the whole is the resource {uri}")
+    };
     let blocks = vec![
         Block::Text(text[..end].to_owned()),
         Block::Text(note),
         Block::Link { uri: view.uri.to_owned(), media: media.to_owned(), size },
     ];
-    let structured = view.structured.then(|| json!({ "truncated": true, "bytes": size, "resource": view.uri }));
-    let kept = Some(Kept { media: media.to_owned(), body: KeptBody::Text(text) });
+    let structured = view.structured.then(|| {
+        let mut cut = json!({ "truncated": true, "bytes": size, "resource": view.uri });
+        if is_cut {
+            cut["incomplete"] = json!(true);
+        }
+        cut
+    });
+    let kept = Some(Kept { media: media.to_owned(), body: KeptBody::Text(Arc::new(text)) });
     Answered { blocks, structured, failure: None, kept }
 }
 
-fn of_bytes(received: &Received<'_>, media: &str, view: &View<'_>) -> Answered {
-    let (size, media) = (received.body.len(), media.to_owned());
-    let data = request::base64(received.body);
+fn of_bytes(received: Received<'_>, media: String, view: &View<'_>) -> Answered {
+    let size = received.body.len();
     let structured = view.structured.then(|| json!({ "status": received.status, "mediaType": media, "bytes": size }));
+    let data = request::base64(received.body.into_owned());
     if size > INLINE_FILE {
         let note = format!("{size} bytes of {media} are the resource {}", view.file_uri);
         let blocks = vec![Block::Text(note), Block::Link { uri: view.file_uri.to_owned(), media: media.clone(), size }];
-        return Answered { blocks, structured, failure: None, kept: Some(Kept { media, body: KeptBody::Blob(data) }) };
+        return Answered {
+            blocks,
+            structured,
+            failure: None,
+            kept: Some(Kept { media, body: KeptBody::Blob(Arc::new(data)) }),
+        };
     }
     let block = match media.split('/').next() {
         Some("image") => Block::Image { data, media },

@@ -11,6 +11,11 @@ use super::{Answered, Block, KeptBody, Received, View, details, of_json, read};
 use crate::model::{Arguments, Body, Kind, Member, Method, Operation, Parameter, Place, Style};
 
 fn answered(status: u16, headers: &[(&str, &str)], body: &[u8], structured: bool) -> Answered {
+    seen(status, headers, (body, false), structured)
+}
+
+/// The same of a body that may be only the beginning of one.
+fn seen(status: u16, headers: &[(&str, &str)], (body, is_cut): (&[u8], bool), structured: bool) -> Answered {
     let headers: Vec<_> = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let shape = Shape::default();
     let view = View {
@@ -23,7 +28,7 @@ fn answered(status: u16, headers: &[(&str, &str)], body: &[u8], structured: bool
         uri: "answer://1",
         file_uri: "answer://2",
     };
-    read(&Received { status, headers: &headers, body }, &view)
+    read(Received { status, headers: &headers, body: body.to_vec().into(), is_cut }, &view)
 }
 
 fn text(answered: &Answered) -> &str {
@@ -85,7 +90,7 @@ fn what_is_too_long_is_kept_and_linked() {
     let body = format!("[\"{}\"]", "ü".repeat(80));
     let found = answered(200, JSON, body.as_bytes(), true);
     assert!(text(&found).len() <= 100 && body.starts_with(text(&found)));
-    assert_eq!(found.kept.expect("kept").body, KeptBody::Text(body.clone()));
+    assert_eq!(found.kept.expect("kept").body, KeptBody::Text(body.clone().into()));
     let link = Block::Link { uri: "answer://1".to_owned(), media: "application/json".to_owned(), size: body.len() };
     assert!(found.blocks.contains(&link));
     assert_eq!(found.structured, Some(json!({ "truncated": true, "bytes": body.len(), "resource": "answer://1" })));
@@ -93,6 +98,23 @@ fn what_is_too_long_is_kept_and_linked() {
     assert!(
         matches!(found.blocks[1], Block::Link { .. }) && matches!(found.kept.expect("kept").body, KeptBody::Blob(_))
     );
+}
+
+#[test]
+fn of_a_text_that_is_cut_the_beginning_is_kept_and_the_answer_says_so() {
+    for (size, whole) in [(40, 40), (41, 40), (300, 300), (301, 300)] {
+        let body = &"ü".repeat(200).into_bytes()[..size];
+        let found = seen(200, JSON, (body, true), true);
+        let KeptBody::Text(kept) = found.kept.expect("kept").body else { panic!("a text") };
+        assert_eq!(kept.len(), whole, "no half character");
+        let Block::Text(note) = &found.blocks[1] else { panic!("a note") };
+        assert!(note.starts_with(&format!("The answer is longer than {whole} bytes; its first ")), "{note}");
+        assert!(!note.contains("  ") && matches!(found.blocks[2], Block::Link { .. }), "{note}");
+        let expected = json!({ "truncated": true, "bytes": whole, "resource": "answer://1", "incomplete": true });
+        assert_eq!(found.structured, Some(expected));
+    }
+    let refusal = seen(500, &[("content-type", "text/plain")], (&vec![b'x'; 9000], true), false);
+    assert!(refusal.failure.is_some() && text(&refusal).len() < 3000 && text(&refusal).ends_with('…'));
 }
 
 #[test]
@@ -390,7 +412,7 @@ fn a_heavy_answer_is_not_parsed() {
     assert!(text(&found).starts_with("[[],[],") && found.failure.is_none());
     assert_eq!(found.structured.expect("promised")["truncated"], true);
     let headers: Vec<_> = JSON.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let received = Received { status: 200, headers: &headers, body: brackets.as_bytes() };
+    let received = Received { status: 200, headers: &headers, body: brackets.as_bytes().into(), is_cut: false };
     assert_eq!(received.json(), None);
     let shape = shape(&[], &["$..secret"], None, false);
     let view = View {
@@ -403,7 +425,7 @@ fn a_heavy_answer_is_not_parsed() {
         uri: "answer://1",
         file_uri: "answer://2",
     };
-    let refused = read(&received, &view);
+    let refused = read(received, &view);
     assert!(refused.failure.is_some() && refused.kept.is_none(), "what is dropped is not shown");
 }
 

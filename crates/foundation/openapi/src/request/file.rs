@@ -1,5 +1,7 @@
 //! Bytes in arguments: Base64, or a `data:` URI (RFC 2397).
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::engine::{DecodePaddingMode, general_purpose};
@@ -63,11 +65,41 @@ fn base64(text: &str) -> Option<Vec<u8>> {
     if text.is_empty() {
         return Some(Vec::new());
     }
-    let text: String = text.chars().filter(|c| !c.is_ascii_whitespace()).collect();
-    STANDARD.decode(&text).or_else(|_| URL_SAFE.decode(&text)).ok()
+    let is_folded = text.bytes().any(|byte| byte.is_ascii_whitespace());
+    let text: Cow<'_, str> =
+        if is_folded { text.chars().filter(|c| !c.is_ascii_whitespace()).collect() } else { text.into() };
+    STANDARD.decode(&*text).or_else(|_| URL_SAFE.decode(&*text)).ok()
 }
 
-/// Bytes as Base64.
-pub(crate) fn written(bytes: &[u8]) -> String {
-    general_purpose::STANDARD.encode(bytes)
+/// Bytes as Base64, written over them from the end on: a large file is never there twice.
+pub(crate) fn written(mut bytes: Vec<u8>) -> String {
+    /// A multiple of 3, so that no piece but the last is padded.
+    const PIECE: usize = 3 << 10;
+    let (size, length) = (bytes.len(), bytes.len().div_ceil(3) * 4);
+    bytes.reserve_exact(length - size);
+    bytes.resize(length, 0);
+    let mut piece = [0; PIECE];
+    for begin in (0..size).step_by(PIECE).rev() {
+        let raw = &mut piece[..PIECE.min(size - begin)];
+        raw.copy_from_slice(&bytes[begin..begin + raw.len()]);
+        // What is before `begin` is not written over: its Base64 ends behind it.
+        let written = general_purpose::STANDARD.encode_slice(raw, &mut bytes[begin / 3 * 4..]);
+        debug_assert!(written.is_ok(), "there is room for all of it");
+    }
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::written;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+
+    #[test]
+    fn bytes_of_any_length_become_their_base64() {
+        for size in [0, 1, 2, 3, 4, 3071, 3072, 3073, 3074, 9215, 9216, 10_000] {
+            let bytes: Vec<u8> = (0..size).map(|at| (at * 31 % 251) as u8).collect();
+            assert_eq!(written(bytes.clone()), STANDARD.encode(&bytes), "{size}");
+        }
+    }
 }

@@ -24,6 +24,7 @@ pub use self::model::Model;
 pub(crate) use self::outcome::Finished;
 pub use self::outcome::{Content, Invocation, Messages, Outcome, Output};
 pub use self::prompt::{Argument, Completer, Prompt};
+pub(crate) use self::resource::Described;
 pub use self::resource::{Body, Contents, Resource};
 pub use self::template::{Found, Read, Template, Variables};
 pub use self::tool::{Hints, TaskSupport, Tool};

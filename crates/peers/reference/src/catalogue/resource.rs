@@ -1,8 +1,10 @@
 //! What a resource is (server/resources).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use net::service::RpcError;
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Value, json};
 use wire::Revision;
 use wire::revision::R2025_06_18;
@@ -52,24 +54,61 @@ pub enum Body {
     Text(Text),
     /// Bytes, Base64.
     Blob(Text),
+    /// A large text that others hold, too.
+    SharedText(Arc<String>),
+    /// The same of bytes, Base64.
+    SharedBlob(Arc<String>),
 }
 
 impl Body {
     /// As one `ResourceContents`.
     pub(crate) fn describe(&self, uri: &str, mime_type: &str) -> Value {
-        let (member, data) = match self {
-            Self::Text(text) => ("text", text),
-            Self::Blob(data) => ("blob", data),
-        };
+        let (member, data) = self.member();
         json!({ "uri": uri, "mimeType": mime_type, member: data })
+    }
+
+    /// The text or the Base64, and its member of `ResourceContents`.
+    fn member(&self) -> (&'static str, &str) {
+        match self {
+            Self::Text(text) => ("text", text),
+            Self::SharedText(text) => ("text", text),
+            Self::Blob(data) => ("blob", data),
+            Self::SharedBlob(data) => ("blob", data),
+        }
     }
 
     /// In bytes, before any encoding.
     fn size(&self) -> usize {
-        match self {
-            Self::Text(text) => text.len(),
-            Self::Blob(data) => data.trim_end_matches('=').len() * 3 / 4,
+        match self.member() {
+            ("text", text) => text.len(),
+            (_, data) => data.trim_end_matches('=').len() * 3 / 4,
         }
+    }
+}
+
+/// One `ResourceContents`. It is written as it is sent: a large body is copied once.
+#[derive(Debug)]
+pub(crate) struct Described {
+    pub(crate) uri: String,
+    pub(crate) mime_type: Text,
+    pub(crate) body: Body,
+}
+
+impl Described {
+    /// How long its body is as it is sent, about.
+    pub(crate) fn length(&self) -> usize {
+        self.body.member().1.len()
+    }
+}
+
+impl Serialize for Described {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (member, data) = self.body.member();
+        let mut map = serializer.serialize_map(Some(3))?;
+        map.serialize_entry("uri", &self.uri)?;
+        map.serialize_entry("mimeType", &self.mime_type)?;
+        map.serialize_entry(member, data)?;
+        map.end()
     }
 }
 

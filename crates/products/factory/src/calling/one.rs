@@ -1,6 +1,6 @@
 //! One request of a call, with its repetitions.
 
-use net::server::http::{HeaderMap, Method};
+use net::server::http::{Bytes, HeaderMap, Method};
 use oauth::Secret;
 use openapi::request::{self, Request};
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ use crate::auth::{Additions, Missing};
 use crate::caller::Caller;
 use crate::operation::Callable;
 use crate::retrying;
-use crate::sending::{Incoming, Outgoing, Unanswered, header, is_below};
+use crate::sending::{Bound, Incoming, Outgoing, Unanswered, header, is_below};
 
 /// What the answer may be, in the order of preference.
 const ACCEPT: &str = "application/json, application/*+json;q=0.9, */*;q=0.5";
@@ -26,16 +26,19 @@ impl Callable {
         &self,
         caller: &Caller,
         arguments: &Map<String, Value>,
+        bound: Bound,
         deadline: Instant,
     ) -> Result<Incoming, Failed> {
         let inner = &self.factory.0;
         let mut request = request::build(&self.operation, arguments, self.base.as_str()).map_err(Failed::Request)?;
         let may_repeat = self.mark(&mut request);
+        // Shared by all repetitions.
+        let body: Bytes = request.body.as_mut().map(|body| std::mem::take(&mut body.bytes)).unwrap_or_default().into();
         let mut refused: Option<Secret> = None;
         let mut attempt = 1;
         loop {
-            let (outgoing, mut additions) = self.authorized(&request, caller, refused.as_ref()).await?;
-            let result = inner.sender.exchange(outgoing, &self.base, inner.config.limits.answer).await;
+            let (outgoing, mut additions) = self.authorized((&request, &body), caller, refused.as_ref()).await?;
+            let result = inner.sender.exchange(outgoing, &self.base, bound).await;
             if result.is_ok() {
                 inner.budget.earn();
             }
@@ -50,7 +53,10 @@ impl Callable {
                 pause.filter(|pause| attempt < inner.config.retries.attempts && Instant::now() + *pause < deadline);
             match pause {
                 Some(pause) if inner.budget.take() => sleep(pause).await,
-                _ => return result.map(|answer| self.concealed(answer, &additions)).map_err(Failed::Unanswered),
+                _ => {
+                    let answer = result.map_err(Failed::Unanswered)?;
+                    return self.concealed(answer, &additions).map_err(Failed::Unanswered);
+                }
             }
             attempt += 1;
         }
@@ -71,7 +77,7 @@ impl Callable {
     /// The request with the credentials of the caller, and these.
     async fn authorized(
         &self,
-        request: &Request,
+        (request, body): (&Request, &Bytes),
         caller: &Caller,
         refused: Option<&Secret>,
     ) -> Result<(Outgoing, Additions), Failed> {
@@ -79,7 +85,7 @@ impl Callable {
         for credential in &self.credentials {
             credential.add(&mut additions, caller, refused).await?;
         }
-        let outgoing = self.outgoing(request, &additions).map_err(Failed::Credentials)?;
+        let outgoing = self.outgoing(request, body.clone(), &additions).map_err(Failed::Credentials)?;
         let length = outgoing.url.as_str().len();
         if length > LONGEST {
             return Err(Failed::TooLong(length));
@@ -87,7 +93,7 @@ impl Callable {
         Ok((outgoing, additions))
     }
 
-    fn outgoing(&self, request: &Request, additions: &Additions) -> Result<Outgoing, String> {
+    fn outgoing(&self, request: &Request, body: Bytes, additions: &Additions) -> Result<Outgoing, String> {
         let mut url = Url::parse(&request.url).map_err(|_| "the path makes no URL".to_owned())?;
         // The builder keeps values in their places; this holds even if it did not.
         if !is_below(&url, &self.base) {
@@ -125,19 +131,31 @@ impl Callable {
         for (name, value) in &additions.headers {
             put(name, value.reveal())?;
         }
-        let body = request.body.as_ref().map(|body| body.bytes.clone()).unwrap_or_default();
         let method =
             Method::from_bytes(request.method.as_str().as_bytes()).map_err(|_| "an unknown method".to_owned())?;
-        Ok(Outgoing { method, url, headers, body: body.into() })
+        Ok(Outgoing { method, url, headers, body })
     }
 
-    /// The answer without credentials: neither those of the configuration nor those of the caller.
-    fn concealed(&self, answer: Incoming, additions: &Additions) -> Incoming {
+    /// The answer without credentials: neither those of the configuration nor those of the caller. One that is cut also loses
+    /// what may be the beginning of one.
+    fn concealed(&self, mut answer: Incoming, additions: &Additions) -> Result<Incoming, Unanswered> {
         let own = additions.concealers.iter().map(|concealer| &**concealer);
-        own.chain([&*self.factory.0.concealer]).fold(answer, |answer, concealer| {
-            let headers = answer.headers.into_iter().map(|(name, value)| (name, concealer.text(&value)));
-            Incoming { status: answer.status, headers: headers.collect(), body: concealer.json(answer.body) }
-        })
+        let mut longest = 0;
+        for concealer in own.chain([&*self.factory.0.concealer]) {
+            for (_, value) in &mut answer.headers {
+                *value = concealer.text(value);
+            }
+            answer.body = concealer.json(answer.body);
+            longest = longest.max(concealer.longest());
+        }
+        if answer.is_cut {
+            let read = answer.body.len();
+            answer.body.truncate(read.saturating_sub(longest));
+            if answer.body.is_empty() && (200..300).contains(&answer.status) {
+                return Err(Unanswered::TooLong(read));
+            }
+        }
+        Ok(answer)
     }
 }
 

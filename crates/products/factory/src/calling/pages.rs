@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use super::{Failed, LARGE};
 use crate::caller::Caller;
 use crate::operation::Callable;
-use crate::sending::Incoming;
+use crate::sending::{Bound, Incoming, Unanswered};
 
 /// How many values the pages of one call may have: about 100 MB of memory.
 const VALUES: usize = 500_000;
@@ -60,14 +60,18 @@ impl Callable {
         deadline: Instant,
     ) -> Result<Fetched, Failed> {
         let most = self.most.and_then(|name| arguments.remove(name)?.as_u64());
-        let first = timeout_at(deadline, self.one(caller, &arguments, deadline)).await;
+        // What is cut cannot be selected from.
+        let bound = Bound { bytes: self.factory.0.config.limits.answer, may_cut: self.shape.is_nothing() };
+        let first = timeout_at(deadline, self.one(caller, &arguments, bound, deadline)).await;
         let answer = first.map_err(|_| Failed::Late)??;
         let Some(paging) = &self.paging else { return Ok(Fetched { answer, page: None, next: None, note: None }) };
-        let (answer, body) = self.read(answer, VALUES).await;
+        let (mut answer, body) = self.read(answer, VALUES).await;
         let Body::Page { value: page, values } = body else {
             return Ok(Fetched { answer, page: None, next: None, note: None });
         };
-        let bytes = self.factory.0.config.limits.answer.saturating_sub(answer.body.len());
+        let bytes = bound.bytes.saturating_sub(answer.body.len());
+        // Its values are all that is shown of it.
+        answer.body = Vec::new();
         let left = Left { bytes, values: VALUES.saturating_sub(values) };
         let next = paging.next(&arguments, &page, link(&answer));
         let mut fetched = Fetched { answer, page: None, next, note: None };
@@ -128,9 +132,14 @@ impl Callable {
         left: Left,
         deadline: Instant,
     ) -> Further {
-        let answer = match timeout_at(deadline, self.one(caller, arguments, deadline)).await {
+        let most = self.factory.0.config.limits.answer;
+        let bound = Bound { bytes: left.bytes, may_cut: false };
+        let answer = match timeout_at(deadline, self.one(caller, arguments, bound, deadline)).await {
             Err(_) => {
                 return Further::Stopped(format!("Stopped: no next page within {:?}", self.time));
+            }
+            Ok(Err(Failed::Unanswered(Unanswered::TooLong(_)))) => {
+                return Further::Stopped(format!("Stopped before {most} bytes"));
             }
             Ok(Err(_)) => return Further::Stopped("Stopped: no answer for the next page".to_owned()),
             Ok(Ok(answer)) if answer.status != 200 => {
@@ -139,7 +148,7 @@ impl Callable {
             Ok(Ok(answer)) => answer,
         };
         let Some(bytes) = left.bytes.checked_sub(answer.body.len()) else {
-            return Further::Stopped(format!("Stopped before {} bytes", self.factory.0.config.limits.answer));
+            return Further::Stopped(format!("Stopped before {most} bytes"));
         };
         let (answer, body) = self.read(answer, left.values).await;
         match body {
@@ -172,9 +181,9 @@ fn link(answer: &Incoming) -> Option<&str> {
 }
 
 fn page(answer: &Incoming, most: usize) -> Body {
-    let Incoming { status, headers, body } = answer;
-    let received = Received { status: *status, headers, body };
-    if !(200..300).contains(status) || body.is_empty() {
+    let Incoming { status, headers, body, is_cut } = answer;
+    let received = Received { status: *status, headers, body: body.into(), is_cut: *is_cut };
+    if !(200..300).contains(status) || body.is_empty() || *is_cut {
         return Body::Other;
     }
     // Before it is parsed: the values take far more memory than the text.

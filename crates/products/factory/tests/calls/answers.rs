@@ -59,7 +59,7 @@ async fn what_is_too_long_to_go_inline_is_kept() {
     let factory = factory(&api.url, "limits: { inline_bytes: 256 }");
     let answered = callable(&factory, operation(Method::Get, "/x", Vec::new())).call(object(json!({}))).await;
     let text = texts(&answered);
-    let id = text.split("answer://text/").nth(1).expect("an address").split(['\n', '"']).next().expect("an id");
+    let id = text.split("answer://api/text/").nth(1).expect("an address").split(['\n', '"']).next().expect("an id");
     let kept = factory.kept(&Caller::only(), id).expect("it is kept");
     assert_eq!(kept.media, "application/json");
     assert!(matches!(kept.body, KeptBody::Text(text) if text.len() == 1002));
@@ -68,15 +68,82 @@ async fn what_is_too_long_to_go_inline_is_kept() {
     assert!(factory.kept(&stranger, id).is_none(), "for another caller it is not there");
 }
 
+/// An answer with this head, and no end.
+fn endless(status: u16, media: &str) -> Vec<u8> {
+    format!("HTTP/1.1 {status} X\r\nContent-Type: {media}\r\nConnection: close\r\n\r\nFOREVER").into_bytes()
+}
+
 #[tokio::test]
-async fn an_endless_answer_ends() {
-    let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n\"FOREVER";
-    let api = Upstream::start(move |_, _| head.as_bytes().to_vec()).await;
-    let factory = factory(&api.url, "limits: { answer_bytes: 1000000 }");
-    let answered = callable(&factory, operation(Method::Get, "/x", Vec::new())).call(object(json!({}))).await;
-    assert_eq!(failure(&answered), ("RESOURCE_EXHAUSTED", false));
-    assert!(texts(&answered).contains("longer than 1000000 bytes"), "{}", texts(&answered));
+async fn of_an_endless_text_the_beginning_is_read_and_kept() {
+    let api = Upstream::start(|_, _| endless(200, "application/json")).await;
+    let factory = factory(&api.url, "limits: { answer_bytes: 1000000, inline_bytes: 1000 }");
+    let tool = factory.operation("tool", operation(Method::Get, "/x", Vec::new()), &[], true).expect("callable");
+    let answered = tool.call(object(json!({}))).await;
+    assert!(answered.failure.is_none(), "{answered:?}");
+    let text = texts(&answered);
+    assert!(text.starts_with("FOREVERxxx") && text.contains("its first 1000 bytes are above"), "{text}");
+    let structured = answered.structured.as_ref().expect("promised");
+    assert_eq!((&structured["truncated"], &structured["incomplete"]), (&json!(true), &json!(true)), "{structured}");
+    let id = structured["resource"].as_str().expect("an address").rsplit('/').next().expect("an id");
+    let KeptBody::Text(kept) = factory.kept(&Caller::only(), id).expect("it is kept").body else { panic!("a text") };
+    assert!(kept.len() > 500_000 && kept.len() <= 1_000_000, "{}", kept.len());
     assert_eq!(api.got().len(), 1, "it is not asked for again");
+}
+
+#[tokio::test]
+async fn an_answer_beyond_the_limit_is_refused_where_its_beginning_is_of_no_use() {
+    let limits = "limits: { answer_bytes: 100000 }";
+    let shaped = format!("{limits}\nshape: [{{ tools: '*', drop: ['$..secret'] }}]");
+    for (media, settings) in [("application/octet-stream", limits), ("application/json", &shaped)] {
+        let api = Upstream::start(move |_, _| endless(200, media)).await;
+        let factory = factory(&api.url, settings);
+        let answered = callable(&factory, operation(Method::Get, "/x", Vec::new())).call(object(json!({}))).await;
+        assert_eq!(failure(&answered), ("RESOURCE_EXHAUSTED", false), "{media}");
+        assert!(texts(&answered).contains("longer than 100000 bytes"), "{}", texts(&answered));
+        assert_eq!(api.got().len(), 1, "it is not asked for again");
+    }
+}
+
+/// A file whose length is announced is refused before any of it has come.
+#[tokio::test]
+async fn a_file_that_is_announced_too_long_is_not_waited_for() {
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 99999999\r\n\r\nSILENCE";
+    let api = Upstream::start(move |_, _| head.as_bytes().to_vec()).await;
+    let factory = factory(&api.url, "limits: { seconds: 20 }");
+    let answered = callable(&factory, operation(Method::Get, "/x", Vec::new())).call(object(json!({}))).await;
+    assert_eq!(failure(&answered), ("RESOURCE_EXHAUSTED", false), "{}", texts(&answered));
+}
+
+#[tokio::test]
+async fn an_endless_refusal_is_still_a_refusal() {
+    let api = Upstream::start(|_, _| endless(403, "application/octet-stream")).await;
+    let answered =
+        callable(&factory(&api.url, "{}"), operation(Method::Get, "/x", Vec::new())).call(object(json!({}))).await;
+    assert_eq!(failure(&answered), ("PERMISSION_DENIED", false), "{}", texts(&answered));
+    assert!(texts(&answered).starts_with("HTTP 403 Forbidden") && texts(&answered).len() < 4000);
+}
+
+/// Wherever the answer is cut, it may be within a credential.
+#[tokio::test]
+async fn what_is_cut_ends_with_no_part_of_a_credential() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("key"), "s3cr3t-4829a7c1e5b36d08f2a91b7c3d").expect("written");
+    let api = Upstream::start(|_, got| {
+        let key = got.header("x-key").expect("a key").to_owned();
+        http(200, "Content-Type: text/plain\r\n", &format!("{key} ").repeat(20_000))
+    })
+    .await;
+    let settings = "auth: { mine: { in: header, name: X-Key, file: key } }\nlimits: { answer_bytes: 300000 }";
+    let settings = crate::scene::config(settings, folder.path().to_owned());
+    let base = factory::Base::named(&api.url).expect("a URL");
+    let factory = factory::Factory::new(&openapi::model::Api::default(), base, settings).expect("it can be called");
+    let answered = callable(&factory, operation(Method::Get, "/x", Vec::new())).call(object(json!({}))).await;
+    let text = texts(&answered);
+    let id =
+        text.split("answer://api/text/").nth(1).expect("an address").split([',', '\n', '"']).next().expect("an id");
+    let KeptBody::Text(kept) = factory.kept(&Caller::only(), id).expect("it is kept").body else { panic!("a text") };
+    assert!(kept.starts_with("[credential] [credential] ") && kept.len() > 50_000, "{}", kept.len());
+    assert!(!kept.contains("s3cr3t") && !text.contains("s3cr3t"), "{}", &kept[kept.len() - 60..]);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! The verbs: each opens what it needs, and hands in what it found to be shown.
 
 pub(crate) mod changing;
+mod entries;
 pub(crate) mod reading;
 pub(crate) mod running;
 pub(crate) mod starting;

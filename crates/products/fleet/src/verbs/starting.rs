@@ -1,16 +1,16 @@
 //! `proof fleet init` and `proof fleet audit`: what is there, before and beside the inventory.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-use fleet::configured::{self, Configurations};
+use fleet::configured;
 use fleet::words::counted;
 use fleet::{imported, repository};
 use report::render::text::wrap;
 use serde_json::json;
 
+use super::entries::{Entries, configurations, folder_of};
 use super::load;
 use crate::args::{Format, ImportArgs, InitArgs, ReadArgs};
 use crate::tell::{Exit, Failure, json as document, print, replace, tell};
@@ -20,28 +20,31 @@ pub(crate) fn init(file: &Path, args: &InitArgs) -> Result<Exit, Failure> {
     if !args.folder.is_dir() {
         return Err(Failure::usage(format!("{} is not a folder", args.folder.display()), "the folder of your servers"));
     }
-    let mut names = BTreeSet::new();
-    let mut entries = String::new();
+    let mut entries = Entries::default();
     for project in repository::find(&args.folder) {
-        let _ =
-            write!(entries, "  - name: {}\n{}", document::scalar(&unused(&mut names, &project.name)), project.entry);
+        entries.add_project(&project);
+    }
+    entries.know_projects();
+    for gateway in &args.gateway {
+        entries.add_gateway(gateway, file)?;
     }
     if args.clients {
-        entries.push_str(&of_clients(&args.folder, &mut names)?);
+        entries.add_clients(&args.folder)?;
     }
-    if names.is_empty() {
+    if entries.count == 0 {
         let what = format!("no server was found in {}: no {}", args.folder.display(), repository::LOOKED_FOR);
-        let remedy = "another folder, --clients for the servers of this user's clients, or the file that \
-                      https://github.com/proofhouse/proofhouse/blob/main/docs/fleet.md begins with";
+        let remedy = "another folder, --clients for the servers of this user's clients, --gateway for those of a \
+                      gateway.yaml, or the file that https://github.com/proofhouse/proofhouse/blob/main/docs/fleet.md \
+                      begins with";
         return Err(Failure::usage(what, remedy));
     }
     let owner = super::known_caller();
-    let text = first_file(owner.as_deref(), &entries);
+    let text = first_file(owner.as_deref(), &entries.text);
     // What cannot be read back must not be written.
     fleet::config::Fleet::read(&text, args.folder.clone())
         .map_err(|errors| Failure::bug(format!("the new file has mistakes: {}", errors[0].what)))?;
     write_new(file, &text)?;
-    print(&format!("{}: {}", file.display(), counted(names.len(), "server")));
+    print(&format!("{}: {}", file.display(), counted(entries.count, "server")));
     if owner.is_none() {
         print("no owner is known: take out the `#` before `defaults` and `owner`");
     }
@@ -82,86 +85,26 @@ fn write_new(file: &Path, text: &str) -> Result<(), Failure> {
     opened.map_err(failed)?.write_all(text.as_bytes()).map_err(failed)
 }
 
-/// A name that no other entry has, of the letters that names may have.
-fn unused(names: &mut BTreeSet<String>, wanted: &str) -> String {
-    let plain: String =
-        wanted.chars().map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' }).collect();
-    let plain: String = plain.trim_start_matches(['.', '_', '-']).chars().take(56).collect();
-    let plain = if plain.is_empty() { "server".to_owned() } else { plain };
-    let taken = |name: &str| names.iter().any(|other| other.eq_ignore_ascii_case(name));
-    let name = (2..).map(|number| format!("{plain}-{number}"));
-    let name = std::iter::once(plain.clone()).chain(name).find(|name| !taken(name)).unwrap_or(plain);
-    names.insert(name.clone());
-    name
-}
-
-fn configurations(folder: &Path) -> Result<Configurations, Failure> {
-    configured::read(folder).map_err(|why| Failure::usage(why, "export HOME"))
-}
-
-/// Each server of the clients once.
-fn of_clients(folder: &Path, names: &mut BTreeSet<String>) -> Result<String, Failure> {
-    let found = configurations(folder)?;
-    let (mut out, mut seen) = (String::new(), BTreeSet::new());
-    for server in &found.servers {
-        if !seen.insert(server.launch.identity()) {
-            continue;
-        }
-        let name = unused(names, &server.name);
-        match configured::entry(&name, server) {
-            Ok(entry) => out.push_str(&entry),
-            Err(why) => {
-                names.remove(&name);
-                tell(&format!("warning: {} of {} is left out: {why}", server.name, server.client));
-            }
-        }
-    }
-    for (path, why) in &found.unreadable {
-        tell(&format!("warning: {} cannot be read: {why}", path.display()));
-    }
-    Ok(out)
-}
-
 /// `proof fleet import`: adds servers to the file, or makes one. What is in it stays as it is.
 pub(crate) fn import(file: &Path, args: &ImportArgs) -> Result<Exit, Failure> {
     let path = &args.source;
     let remedy = "gateway.yaml, a client's configuration, mcp.servers.yaml, or an inventory (.json, .md)";
     let unreadable = |why: String| Failure::usage(format!("{}: {why}", path.display()), remedy);
     let fleet = if file.exists() { Some(load(file)?) } else { None };
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let folder = std::path::absolute(folder).map_err(|error| unreadable(error.to_string()))?;
+    let folder = folder_of(file).map_err(|error| unreadable(error.to_string()))?;
     let (kind, servers) = imported::read(path, &folder).map_err(unreadable)?;
-    let known = fleet.as_ref().map(configured::identities).unwrap_or_default();
-    let mut names: BTreeSet<String> =
-        fleet.iter().flat_map(|fleet| &fleet.servers).map(|one| one.name.clone()).collect();
-    let (mut entries, mut count, mut seen) = (String::new(), 0, BTreeSet::new());
+    let mut entries = fleet.as_ref().map(Entries::of).unwrap_or_default();
     for server in &servers {
-        let is_there = match &server.identity {
-            Some(identity) => known.contains(identity) || !seen.insert(identity.clone()),
-            None => names.contains(&server.name),
-        };
-        if is_there {
+        if !entries.add_imported(server) {
             tell(&format!("{} is in the inventory already", server.name));
-            continue;
-        }
-        let name = unused(&mut names, &server.name);
-        match server.entry(&name) {
-            Ok(entry) => {
-                entries.push_str(&entry);
-                count += 1;
-            }
-            Err(why) => {
-                names.remove(&name);
-                tell(&format!("warning: {} is left out: {why}", server.name));
-            }
         }
     }
     if args.print {
-        print(&entries);
-    } else if count > 0 {
-        write_added(file, fleet.is_some(), &entries)?;
+        print(&entries.text);
+    } else if entries.count > 0 {
+        write_added(file, fleet.is_some(), &entries.text)?;
     }
-    tell(&format!("{}: {} of this {} added", path.display(), counted(count, "server"), kind.as_str()));
+    tell(&format!("{}: {} of this {} added", path.display(), counted(entries.count, "server"), kind.as_str()));
     Ok(Exit::Clean)
 }
 

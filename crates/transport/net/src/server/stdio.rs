@@ -5,6 +5,7 @@ pub mod bridge;
 mod process;
 pub mod wrap;
 
+use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -122,10 +123,22 @@ async fn write(conversation: &Conversation, writer: &mut (impl AsyncWrite + Unpi
 /// Everything that waits to be written, one line each.
 fn waiting(conversation: &Conversation) -> io::Result<Vec<u8>> {
     let frames = conversation.outgoing().take().map_err(|_| io::Error::other("the peer does not read what we send"))?;
-    let mut text = Vec::with_capacity(frames.iter().map(|frame| frame.len() + 1).sum());
+    let whole: usize = frames.iter().map(|frame| frame.len() + 1).sum();
+    let mut text = Vec::new();
     for frame in frames {
         // A service may pass on JSON with line ends between its tokens.
-        text.extend_from_slice(&one_line(&frame));
+        let changed = match one_line(&frame) {
+            Cow::Owned(line) => Some(line),
+            Cow::Borrowed(_) => None,
+        };
+        let line = changed.unwrap_or(frame);
+        if text.is_empty() {
+            // Mostly it is the only one, and may be large: it is not copied.
+            text = line;
+            text.reserve_exact(whole.saturating_sub(text.len()));
+        } else {
+            text.extend_from_slice(&line);
+        }
         text.push(b'\n');
     }
     Ok(text)

@@ -258,6 +258,11 @@ impl Response {
             if bytes.len() + data.len() > limit {
                 return Err(Lost::TooLarge);
             }
+            if let Some(rest) = self.body.size_hint().exact() {
+                // Twice the room each time, but none beyond the end that is announced.
+                let room = (rest as usize).min(bytes.len());
+                bytes.reserve_exact(data.len() + room);
+            }
             bytes.extend_from_slice(&data);
         }
         Ok(false)

@@ -8,8 +8,6 @@ use openapi::{Api, Limits, Operation, Tool, answer_schema};
 use reference::catalogue::{Body, Template, Variables};
 use serde_json::Value;
 
-/// Where the schema of a tool's answer is.
-const TEMPLATE: &str = "answer-schema://{tool}";
 /// How long a description may be, as compact JSON, to be kept for this.
 const LONGEST: usize = 16 << 20;
 /// How many schemas are kept that were read, each of at most [`Limits::whole_bytes`].
@@ -24,8 +22,8 @@ struct Answers {
     made: Mutex<VecDeque<(String, Arc<str>)>>,
 }
 
-/// The template of these schemas; `None` where each is in the list, or the description is too long.
-pub(super) fn template(description: &Value, api: &Api, tools: &[&Tool]) -> Option<Template> {
+/// The template of these schemas at the server's place; `None` where each is in the list, or the description is too long.
+pub(super) fn template(place: &str, description: &Value, api: &Api, tools: &[&Tool]) -> Option<Template> {
     let operations = tools.iter().filter(|tool| tool.output.is_none());
     let operations = operations.map(|tool| (tool.name.clone(), &api.operations[tool.operation]));
     let operations: BTreeMap<_, _> = operations
@@ -39,7 +37,8 @@ pub(super) fn template(description: &Value, api: &Api, tools: &[&Tool]) -> Optio
     let answers = Answers { description, operations, made: Mutex::default() };
     let read = move |variables: &Variables| answers.find(variables.get("tool")?).map(|text| Body::Text(text.into()));
     let about = "The JSON Schema of a tool's answer, where it is too large for the list of tools";
-    let template = Template::new(TEMPLATE, "answer schemas", "application/schema+json", read).apart();
+    let template = format!("answer-schema://{place}/{{tool}}");
+    let template = Template::new(template, "answer schemas", "application/schema+json", read).apart();
     Some(template.told("Schemas of answers", about))
 }
 
