@@ -71,7 +71,7 @@ struct Cause {
 enum Shared {
     /// The run.
     Run,
-    /// The run, which is not over stdio: there each process ends for a reason of its own.
+    /// The run, which is not over stdio: there processes end for different reasons.
     RunOverNetwork,
     /// Each event of what it explains.
     Event,

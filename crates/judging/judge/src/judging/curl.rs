@@ -37,7 +37,7 @@ fn authority(url: &str) -> &str {
     authority.rsplit_once('@').map_or(authority, |(_, host)| host)
 }
 
-/// The headers that were sent; what `curl` adds of its own accord is taken out.
+/// The headers that were sent; what `curl` adds by itself is taken out.
 fn words(headers: &Headers, authority: &str) -> Option<String> {
     let is_usual =
         |name: &str, value: &str| LEFT_OUT.contains(&name) || name == "host" && value.eq_ignore_ascii_case(authority);
