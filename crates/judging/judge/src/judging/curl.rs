@@ -23,8 +23,9 @@ pub fn curl(url: &str, head: &Frame, body: &Frame, redactor: &CommandRedactor) -
         return None;
     }
     let mut headers = redactor.headers(headers);
-    let session = headers.iter_mut().filter(|(name, _)| name.eq_ignore_ascii_case("mcp-session-id"));
-    session.for_each(|(_, id)| SESSION_ID.clone_into(id));
+    for (_, id) in headers.iter_mut().filter(|(name, _)| name.eq_ignore_ascii_case("mcp-session-id")) {
+        SESSION_ID.clone_into(id);
+    }
     let headers = words(&headers, authority(url))?;
     let url = quoted(&redactor.text(url))?;
     Some(format!("curl -i {url}{headers} -d {}", quoted(&redactor.message(text))?))

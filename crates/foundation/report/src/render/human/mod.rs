@@ -174,7 +174,9 @@ fn sessions(out: &mut String, view: &ReportView<'_>) {
         shown.push(run);
         let (transport, revision) = run;
         wrap(out, 0, &format!("First, for a curl command of {transport} {revision} with SESSION-ID:"));
-        commands.iter().for_each(|command| _ = writeln!(out, "  {}", wire::escape::line(command)));
+        for command in commands {
+            let _ = writeln!(out, "  {}", wire::escape::line(command));
+        }
         wrap(out, 0, SESSION_NOTE);
         out.push('\n');
     }

@@ -26,7 +26,9 @@ pub(super) fn rules(out: &mut String, report: &Report, paint: Paint) {
         let _ = writeln!(out, "{}", paint.bold(&heading("Not exercised", &missing)));
         for (why, groups) in &missing {
             wrap(out, INDENT / 2, &wire::escape::line(why));
-            groups.iter().for_each(|group| rule(out, report, group));
+            for group in groups {
+                rule(out, report, group);
+            }
         }
         out.push('\n');
     }
@@ -34,7 +36,9 @@ pub(super) fn rules(out: &mut String, report: &Report, paint: Paint) {
     passed.sort_by_key(|group| rank(group.first.level));
     if !passed.is_empty() {
         let _ = writeln!(out, "{}", paint.green(&format!("Passed: {}", count(passed.len(), "rule"))));
-        passed.iter().for_each(|group| rule(out, report, group));
+        for group in &passed {
+            rule(out, report, group);
+        }
         out.push('\n');
     }
     let mut others = reasons(report, Outcome::NotApplicable);
@@ -72,7 +76,9 @@ fn reasons(report: &Report, outcome: Outcome) -> Vec<Reason<'_>> {
             None => reasons.push((why, vec![group])),
         }
     }
-    reasons.iter_mut().for_each(|(_, groups)| groups.sort_by_key(|group| rank(group.first.level)));
+    for (_, groups) in &mut reasons {
+        groups.sort_by_key(|group| rank(group.first.level));
+    }
     let must = |groups: &[Group<'_>]| groups.iter().filter(|group| group.first.level == Level::Must).count();
     reasons.sort_by_key(|(_, groups)| std::cmp::Reverse((must(groups), groups.len())));
     reasons
