@@ -105,7 +105,9 @@ pub(crate) fn testing(advice: &suite::Advice) -> String {
 /// About a server that a test file names.
 fn reaching(advice: &Connecting) -> String {
     match advice {
-        Connecting::GiveCredentials => "give a token with `bearerEnv` or a header with `headers`, under `server`",
+        Connecting::GiveCredentials => {
+            "give a token with --oauth, or with `bearerEnv` or `headers` under `server` (without a file: --bearer-env)"
+        }
         Connecting::GiveCredentialsOrArguments => {
             "look into the server's log; does it need a token (`bearerEnv`) or arguments?"
         }
@@ -134,7 +136,8 @@ mod tests {
         assert_eq!(asking(&Asking::Connect(refused())), typed);
         assert_eq!(generating(&suite::Advice::Client(Asking::Connect(refused()))), typed);
         let in_file = testing(&suite::Advice::Client(Asking::Connect(refused())));
-        assert!(in_file.contains("`bearerEnv`") && !in_file.contains("--"), "{in_file}");
+        assert!(in_file.contains("`bearerEnv`") && in_file.contains("--oauth"), "{in_file}");
+        assert!(!in_file.contains("--header"), "a file has `headers`: {in_file}");
         let slow = testing(&suite::Advice::Client(Asking::Connect(Connecting::WaitLonger)));
         assert!(slow.contains("--timeout"), "{slow}");
     }

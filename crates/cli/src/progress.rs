@@ -86,11 +86,10 @@ impl Ticker {
                     }
                     return;
                 }
-                Progress::Estimate { runs, quick_runs, run, jobs } => {
+                Progress::Estimate { runs, quick_runs, run, longest, jobs } => {
                     locked(&state).total += runs;
-                    let line = estimated(runs, quick_runs, |runs| {
-                        run * u32::try_from(runs.div_ceil(jobs)).unwrap_or(u32::MAX)
-                    });
+                    let all = run * u32::try_from(runs.div_ceil(jobs)).unwrap_or(u32::MAX);
+                    let line = estimated((runs, quick_runs), (all, longest));
                     return bar.as_ref().map_or_else(|| tell(&line), |bar| bar.println(&line));
                 }
                 other => locked(&state).after(other),
@@ -164,10 +163,11 @@ fn confirmed(rule: &str, place: &str, message: &str) -> String {
     out.trim_end().to_owned()
 }
 
-/// How often a client will run, and how long that takes.
-fn estimated(runs: usize, quick_runs: usize, lasts: impl Fn(usize) -> Duration) -> String {
-    let runs_in = |number: usize| format!("{}, about {}", count(number, "run"), span(lasts(number)));
-    format!("the client: {} (--quick: {})", runs_in(runs), runs_in(quick_runs))
+/// How often a client will run, and how long that takes: `all` where it never waits. How often it does is not known before.
+fn estimated((runs, quick_runs): (usize, usize), (all, longest): (Duration, Duration)) -> String {
+    let (runs, quick_runs) = (count(runs, "run"), count(quick_runs, "run"));
+    let all = format!("the client: {runs}, at least {}; each in which it hangs takes {}", span(all), span(longest));
+    format!("{all}\n  (--timeout shortens that; --quick: {quick_runs}, a minute at most)")
 }
 
 fn span(time: Duration) -> String {
@@ -179,12 +179,12 @@ fn span(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
 
     use judge::check::{Progress, RunId};
     use wire::{Revision, Transport};
 
-    use super::{State, confirmed};
+    use super::{State, confirmed, estimated};
 
     #[test]
     fn a_finding_fits_80_columns() {
@@ -194,6 +194,17 @@ mod tests {
         let is_narrow =
             |line: &str| line.len() <= 80 && (line.starts_with("FAIL  ping") || line.starts_with("      w"));
         assert!(long.lines().count() > 2 && long.lines().all(is_narrow), "{long}");
+    }
+
+    #[test]
+    fn an_estimate_promises_no_end() {
+        let said = estimated((364, 60), (Duration::from_secs(14), Duration::from_secs(30)));
+        assert_eq!(
+            said,
+            "the client: 364 runs, at least 14 s; each in which it hangs takes 30 s\n  \
+             (--timeout shortens that; --quick: 60 runs, a minute at most)"
+        );
+        assert!(said.lines().all(|line| line.len() <= 80), "{said}");
     }
 
     #[test]

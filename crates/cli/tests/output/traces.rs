@@ -101,3 +101,29 @@ fn a_finding_over_http_has_commands_that_show_it_again() {
     assert!(curl.starts_with(&format!("curl -i '{}' -H ", serving.url)), "{curl}");
     assert!(curl.contains("-H 'mcp-protocol-version: 2026-07-28'") && curl.contains(" -d '{\"jsonrpc\":"), "{curl}");
 }
+
+/// The reference server assigns sessions in the legacy era.
+#[test]
+fn a_finding_in_a_session_has_the_commands_that_open_one() {
+    let mut server = Command::new(PROOF);
+    let serving = Serving::start(server.args(["serve", "--http", "127.0.0.1:0", "--fault", "ping-unknown"]));
+    let temporary = tempfile::tempdir().expect("a folder");
+    let checked = |format| {
+        let mut command = Command::new(PROOF);
+        command.args(["check", "--format", format, "--revision", "2025-11-25", "--only", "ping.served"]);
+        Printed::by(
+            command.args(["--timeout", "20", &serving.url]).env("TMPDIR", temporary.path()).stdin(Stdio::null()),
+        )
+    };
+    let report: Value = serde_json::from_str(&checked("json").stdout).expect("a report");
+    let sent = &results(&report)[0]["evidence"][0]["sent"];
+    let curl = sent["curl"].as_str().unwrap_or_else(|| panic!("a command: {sent}"));
+    assert!(curl.contains(" -H 'mcp-session-id: SESSION-ID'") && curl.contains("\"method\":\"ping\""), "{curl}");
+    let opening: Vec<&str> =
+        sent["curl_session"].as_array().expect("commands").iter().filter_map(Value::as_str).collect();
+    let [greeting, greeted] = opening[..] else { panic!("{opening:?}") };
+    assert!(greeting.contains("\"initialize\"") && !greeting.contains("mcp-session-id"), "{greeting}");
+    assert!(greeted.contains("notifications/initialized") && greeted.contains("SESSION-ID"), "{greeted}");
+    let text = checked("human").stdout;
+    assert!(text.contains("First, for a curl command of http 2025-11-25 with SESSION-ID:\n  curl -i "), "{text}");
+}

@@ -71,3 +71,22 @@ fn an_unknown_rule() {
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
     insta::assert_snapshot!(ran.stderr);
 }
+
+/// `proof help oauth` names every verb that signs in.
+#[test]
+fn every_verb_with_oauth_is_named_in_its_topic() {
+    let topic = said(&["help", "oauth"]);
+    let topic: Vec<&str> = topic.split(|c: char| !c.is_alphanumeric() && c != '-').collect();
+    let verbs = said(&["--help"]);
+    let verbs = verbs.lines().filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
+    let mut signing_in = 0;
+    for verb in verbs.filter(|verb| verb.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !verb.starts_with('-'))
+    {
+        let help = proof(&[verb, "--help"]);
+        if help.code == Some(0) && help.stdout.contains(" --oauth") {
+            signing_in += 1;
+            assert!(topic.contains(&verb), "`proof {verb}` takes --oauth");
+        }
+    }
+    assert!(signing_in >= 10, "{signing_in} verbs");
+}

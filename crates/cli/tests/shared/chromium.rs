@@ -46,6 +46,25 @@ fn pipe(path: &Path) {
     assert!(made.success(), "no pipe at {}", path.display());
 }
 
+/// A file as a PDF.
+pub(crate) fn printed_by_chromium(page: &Path) -> Vec<u8> {
+    let folder = tempfile::tempdir().expect("a directory");
+    let pdf = folder.path().join("page.pdf");
+    let mut command = Command::new("timeout");
+    command.args([
+        &LIFE.to_string(),
+        program(),
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+    ]);
+    command.arg("--no-pdf-header-footer").arg(format!("--print-to-pdf={}", pdf.display()));
+    command.arg(format!("--user-data-dir={}", folder.path().join("profile").display()));
+    let printed = command.arg(format!("file://{}", page.display())).stdin(Stdio::null()).output().expect("it runs");
+    std::fs::read(pdf).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&printed.stderr)))
+}
+
 impl Chromium {
     /// Starts it, without a page.
     pub(crate) fn start() -> Self {

@@ -6,6 +6,9 @@ use wire::trace::Headers;
 /// What stands in a command for a secret that has to be put in.
 pub const PLACEHOLDER: &str = "YOUR-SECRET-HERE";
 
+/// What stands in a command for the id of a session that has to be opened first.
+pub const SESSION_ID: &str = "SESSION-ID";
+
 /// Replaces secrets in the parts of a command.
 #[derive(Clone, Debug)]
 pub struct CommandRedactor {

@@ -18,7 +18,7 @@ pub mod saved;
 mod tally;
 mod view;
 
-pub use commands::{CommandRedactor, PLACEHOLDER};
+pub use commands::{CommandRedactor, PLACEHOLDER, SESSION_ID};
 pub use conclusion::{Conclusion, Counts, FailOn, Reason, ReasonKind};
 pub use defect_key::DefectKey;
 pub use evidence::{Excerpt, excerpt, sent};

@@ -331,9 +331,12 @@ pub struct Sent {
     pub answered: bool,
     /// Method, id and the part of the parameters that matters, secrets redacted.
     pub text: String,
-    /// A command that sends it again over HTTP, where one request is enough.
+    /// A command that sends it again over HTTP, where the greeting and this request show the finding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub curl: Option<String>,
+    /// The commands that open the session which `curl` needs, where it needs one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub curl_session: Vec<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]

@@ -43,7 +43,13 @@ pub(crate) fn finding(rule: &'static str, level: Level, outcome: Outcome, messag
         from: "server",
         message: outcome.is_broken().then(|| message.to_owned()),
         method: Some("ping".to_owned()),
-        sent: Some(Sent { event: 2, answered: true, text: "ping (id 1)".to_owned(), curl: None }),
+        sent: Some(Sent {
+            event: 2,
+            answered: true,
+            text: "ping (id 1)".to_owned(),
+            curl: None,
+            curl_session: Vec::new(),
+        }),
         times: 1,
         ..Evidence::default()
     };

@@ -246,7 +246,13 @@ fn is_message(body: &str) -> bool {
 
 /// A failed step, with the words for the error.
 pub(crate) fn failed(options: &Options, error: &OpenError) -> Finding {
-    Finding::failed(redacted(options, error).what(), (options.words.connecting)(&error.advice()))
+    let (what, lines) = redacted(options, error).with_last_lines();
+    let finding = Finding::failed(what, (options.words.connecting)(&error.advice()));
+    if lines.is_empty() {
+        return finding;
+    }
+    let finding = finding.and("its last lines on stderr:");
+    lines.into_iter().fold(finding, Finding::and)
 }
 
 /// The same error without secrets: its description shortens what a peer wrote, and half a secret is not recognized.

@@ -5,10 +5,13 @@ use std::fmt::Write as _;
 use super::escape::plain;
 use super::groups::defects;
 use super::text::marked;
-use crate::{Evidence, Finding, PLACEHOLDER, ReportView};
+use crate::{Evidence, Finding, PLACEHOLDER, ReportView, Sent};
 
 /// What stands below a command in which a secret was replaced.
 const SECRET_NOTE: &str = "Put in the secret that was replaced by YOUR-SECRET-HERE.";
+
+/// What stands below commands that open a session.
+pub(crate) const SESSION_NOTE: &str = "SESSION-ID stands for the Mcp-Session-Id that the first response has.";
 
 /// How wide quotations are folded.
 const WIDTH: usize = 76;
@@ -43,6 +46,12 @@ pub(crate) fn detail(view: &ReportView<'_>, finding: &Finding) -> String {
     if let Some(curl) = curl(finding) {
         let _ = writeln!(out, "curl: {}", plain(curl));
     }
+    for command in curl_session(finding) {
+        let _ = writeln!(out, "before it: {}", plain(command));
+    }
+    if !curl_session(finding).is_empty() {
+        let _ = writeln!(out, "{SESSION_NOTE}");
+    }
     if let Some(note) = secret_note(finding) {
         let _ = writeln!(out, "{note}");
     }
@@ -51,12 +60,22 @@ pub(crate) fn detail(view: &ReportView<'_>, finding: &Finding) -> String {
 
 /// The command that shows the first defect over HTTP, where one request does.
 pub(crate) fn curl(finding: &Finding) -> Option<&str> {
-    finding.evidence.first()?.sent.as_ref()?.curl.as_deref()
+    first_sent(finding)?.curl.as_deref()
+}
+
+/// The commands that open the session which that command names, if it names one.
+pub(crate) fn curl_session(finding: &Finding) -> &[String] {
+    first_sent(finding).map_or(&[], |sent| &sent.curl_session)
+}
+
+fn first_sent(finding: &Finding) -> Option<&Sent> {
+    finding.evidence.first()?.sent.as_ref()
 }
 
 /// What a person has to put into a finding's commands, where secrets were replaced in them.
 pub(crate) fn secret_note(finding: &Finding) -> Option<&'static str> {
-    let mut commands = finding.repro.as_deref().into_iter().chain(curl(finding));
+    let session = curl_session(finding).iter().map(String::as_str);
+    let mut commands = finding.repro.as_deref().into_iter().chain(curl(finding)).chain(session);
     commands.any(|command| command.contains(PLACEHOLDER)).then_some(SECRET_NOTE)
 }
 

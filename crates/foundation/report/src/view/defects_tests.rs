@@ -1,6 +1,6 @@
 //! Different defects of one rule, and findings of one cause: every format shows all of them, and no count changes.
 
-use wire::Level::{Must, Safety};
+use wire::Level::{Must, Safety, Should};
 use wire::revision::R2025_06_18;
 
 use crate::baseline::{Baseline, FORMAT, Known};
@@ -14,7 +14,8 @@ const OTHER: &str = "`inputSchema` should say object";
 /// A rule that is broken in two ways, the second three times.
 fn twofold() -> Finding {
     let mut one = finding("shape.results", Must, Outcome::Fail, "`version` is missing");
-    let sent = Sent { event: 4, answered: true, text: "tools/list (id 2)".to_owned(), curl: None };
+    let sent =
+        Sent { event: 4, answered: true, text: "tools/list (id 2)".to_owned(), curl: None, curl_session: Vec::new() };
     one.evidence.push(Evidence {
         case: "shared-session".to_owned(),
         event: 5,
@@ -329,5 +330,68 @@ fn a_replaced_secret_is_a_placeholder_with_a_note_in_every_format_for_people() {
             let note = "Put in the secret that was replaced by YOUR-SECRET-HERE.";
             assert_eq!(text.split_whitespace().collect::<Vec<_>>().join(" ").matches(note).count(), 1, "{text}");
         }
+    });
+}
+
+/// A server that can no longer be reached: what is seen is no message, and what was sent last stands before it.
+#[test]
+fn the_end_of_a_connection_is_nothing_that_was_sent() {
+    let mut end = finding("safety.limits", Safety, Outcome::Fail, "it can no longer be reached");
+    let sent = Sent { event: 2, text: "42".to_owned(), ..Sent::default() };
+    let excerpt = "closed: failed".to_owned();
+    end.evidence = vec![Evidence { from: "client", excerpt, caret: None, sent: Some(sent), ..end.evidence[0].clone() }];
+    viewed(&report(vec![end], None), None, |view| {
+        let text = people(view);
+        assert!(text.contains("      last sent: 42\n      seen:      closed: failed\n"), "{text}");
+    });
+}
+
+/// A verbose report is read from its beginning, and tells what matters most first.
+#[test]
+fn a_verbose_report_begins_with_what_matters_most() {
+    let findings = vec![
+        finding("http.accepted-202", Must, Outcome::NotApplicable, "not over stdio"),
+        finding("ping.answered", Must, Outcome::Pass, "it is kept"),
+        finding("tools.titles", Must, Outcome::NotExercised, "no tool was listed"),
+        finding("tools.names-unique", Should, Outcome::Warn, "named twice"),
+        finding("shape.results", Must, Outcome::Fail, "`version` is missing"),
+    ];
+    viewed(&report(findings, None), None, |view| {
+        let text = human::render(view, human::Style { paint: Paint { colour: false }, verbose: true });
+        let order = [
+            "FAIL  shape.results",
+            "WARN  tools.names-unique",
+            "Not exercised: 1 rule, by reason\n  no tool was listed\n    MUST    tools.titles\n",
+            "Passed: 1 rule\n    MUST    ping.answered\n",
+            "Not applicable: 1 rule, by reason\n   1  not over stdio\n",
+            "Rules, by run",
+            "1 rule not exercised in any run: tools 1.",
+        ];
+        let places: Vec<_> =
+            order.iter().map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"))).collect();
+        assert!(places.is_sorted(), "{places:?} {text}");
+    });
+}
+
+/// The commands that open a session stand once, however many findings need it.
+#[test]
+fn the_session_of_curl_commands_is_opened_once() {
+    let needs = |rule| {
+        let mut one = finding(rule, Must, Outcome::Fail, "it is wrong");
+        let sent = one.evidence[0].sent.as_mut().expect("what was sent");
+        sent.curl = Some(format!("curl -i x -H 'Mcp-Session-Id: SESSION-ID' -d '{rule}'"));
+        sent.curl_session = vec!["curl -i x -d 'open'".to_owned()];
+        one
+    };
+    viewed(&report(vec![needs("shape.results"), needs("ping.answered")], None), None, |view| {
+        let text = people(view);
+        assert_eq!(
+            (text.matches("-d 'open'").count(), text.matches("      curl:      curl -i x").count()),
+            (1, 2),
+            "{text}"
+        );
+        assert_eq!(html::render(view).matches("Open the session for curl first").count(), 2);
+        assert_eq!(junit::render(view).matches("before it: curl -i x").count(), 2);
+        assert_eq!(json::render(view).matches("\"curl_session\"").count(), 2);
     });
 }

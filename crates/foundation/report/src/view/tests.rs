@@ -268,7 +268,7 @@ fn badge(view: &ReportView<'_>) -> Rendered {
     let saved = saved::Report::parse(&json::render(view)).expect("a report");
     assert_eq!(saved.conclusion(), *view.conclusion());
     let text = badge::render(&saved);
-    Rendered { format: "badge", failed: !text.contains(">passed · "), text }
+    Rendered { format: "badge", failed: !text.contains(": passed · "), text }
 }
 
 /// The words in which a format says why: fewer on a badge, which has little room.

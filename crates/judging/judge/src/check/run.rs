@@ -93,7 +93,7 @@ pub async fn run(setting: Setting, greeted: Option<Greeted>, places: Places, wat
     let probes = cases.iter().map(|case| case.parts.len()).sum();
     let stage = Stage { survey: survey.clone().unwrap_or_default(), ..stage };
     stage.early_plays_end().await;
-    stage.confirm_the_end(&cases).await;
+    stage.confirm_the_end(&mut cases).await;
     stage.settle(&mut cases).await;
     let lost = lost.or(stage.setting.silence.is_total().then(|| Abort::of(&stage.setting.silence)));
     let cut_short = lost.map(|abort| abort.to_string()).or_else(|| stage.out_of_time());

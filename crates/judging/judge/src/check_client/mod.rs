@@ -184,7 +184,8 @@ fn estimate(stage: &Stage, looks: &[Look], places: &[RunId]) {
     let newest = |place: RunId| !places.iter().any(|o| is_same_era(place, *o) && o.revision > place.revision);
     let quick_runs = counts.iter().filter(|(place, _)| newest(*place)).map(|(_, (_, quick))| quick).sum();
     let mean = took.iter().sum::<Duration>() / u32::try_from(took.len()).unwrap_or(u32::MAX);
-    stage.watch.tell(Progress::Estimate { runs, quick_runs, run: mean, jobs: stage.jobs });
+    let (run, longest) = (mean, options.timeout);
+    stage.watch.tell(Progress::Estimate { runs, quick_runs, run, longest, jobs: stage.jobs });
 }
 
 /// Judges first looks: the greetings of a client that goes on at no revision of an era which it tried to speak, and what it

@@ -3,25 +3,33 @@
 use std::collections::BTreeMap;
 
 use report::Finding;
+use wire::Transport;
 
 use super::{Defect, Defects};
 
 /// Which rules explain others, where both are broken in one run.
 const CAUSES: &[Cause] = &[
+    // Where connections are refused, the end of a server shows in every session.
+    Cause {
+        rules: &["safety.keeps-answering"],
+        explains: &["jsonrpc.answered-before-end"],
+        shared: Shared::RunOverNetwork,
+    },
     // A server that ends answers nothing any more, whatever it ended over.
     Cause {
         rules: &["safety.no-crash"],
         explains: &[
+            "jsonrpc.answered-before-end",
             "safety.keeps-answering",
             "safety.survives-garbage",
             "safety.survives-deep-nesting",
             "safety.survives-large-message",
             "safety.survives-unknown-notification",
         ],
-        same_event: false,
+        shared: Shared::Run,
     },
-    Cause { rules: &["http.origin-validated"], explains: &["http.origin-forbidden"], same_event: false },
-    Cause { rules: &["shape.results"], explains: &["lifecycle.server-info-told"], same_event: true },
+    Cause { rules: &["http.origin-validated"], explains: &["http.origin-forbidden"], shared: Shared::Run },
+    Cause { rules: &["shape.results"], explains: &["lifecycle.server-info-told"], shared: Shared::Event },
     // One says what is wrong with a message, the other that it therefore is no message.
     Cause {
         rules: &[
@@ -47,7 +55,7 @@ const CAUSES: &[Cause] = &[
             "stdio.no-batches",
             "stdio.only-messages-on-stdout",
         ],
-        same_event: true,
+        shared: Shared::Event,
     },
 ];
 
@@ -55,8 +63,18 @@ struct Cause {
     /// Each of them is a cause.
     rules: &'static [&'static str],
     explains: &'static [&'static str],
-    /// Whether a broken cause must show at each event of what it explains.
-    same_event: bool,
+    shared: Shared,
+}
+
+/// What a broken cause and what it explains must have in common.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shared {
+    /// The run.
+    Run,
+    /// The run, which is not over stdio: there processes end for different reasons.
+    RunOverNetwork,
+    /// Each event of what it explains.
+    Event,
 }
 
 /// A case and an event in it.
@@ -68,10 +86,12 @@ pub fn relate(findings: &mut [Finding]) {
         let broken: Vec<(&'static str, Vec<Place>)> =
             findings.iter().filter(|one| is_broken(one, cause.rules)).map(|one| (one.rule, places(one))).collect();
         for finding in findings.iter_mut().filter(|one| is_broken(one, cause.explains)) {
-            if cause.same_event {
-                relate_by_events(&broken, finding);
-            } else {
-                finding.consequence_of = broken.first().map(|one| one.0).or(finding.consequence_of);
+            match cause.shared {
+                Shared::Event => relate_by_events(&broken, finding),
+                Shared::RunOverNetwork if finding.transport == Transport::Stdio => {}
+                Shared::Run | Shared::RunOverNetwork => {
+                    finding.consequence_of = broken.first().map(|one| one.0).or(finding.consequence_of);
+                }
             }
         }
     }
@@ -84,7 +104,7 @@ pub fn is_told_by_another(
     is_told: impl Fn(&'static str) -> bool,
 ) -> bool {
     let Some(own) = defects.get(rule).filter(|own| !own.is_cut) else { return false };
-    let causes = CAUSES.iter().filter(|cause| cause.same_event && cause.explains.contains(&rule));
+    let causes = CAUSES.iter().filter(|cause| cause.shared == Shared::Event && cause.explains.contains(&rule));
     let causes: Vec<_> = causes.flat_map(|cause| cause.rules).filter(|cause| is_told(cause)).collect();
     let shown: Vec<&Defect> =
         causes.iter().filter_map(|cause| defects.get(*cause)).flat_map(|defects| &defects.all).collect();
@@ -147,6 +167,18 @@ mod tests {
             [finding("safety.survives-garbage", Outcome::Fail, 4), finding("safety.no-crash", Outcome::Fail, 9)];
         relate(&mut findings);
         assert_eq!(explained(&findings), [Some("safety.no-crash"), None]);
+    }
+
+    #[test]
+    fn over_a_network_the_end_of_a_server_is_one_finding() {
+        let over = |transport| {
+            let end = |rule, event| Finding { transport, ..finding(rule, Outcome::Fail, event) };
+            let mut findings = [end("jsonrpc.answered-before-end", 4), end("safety.keeps-answering", 9)];
+            relate(&mut findings);
+            explained(&findings)
+        };
+        assert_eq!(over(Transport::StreamableHttp), [Some("safety.keeps-answering"), None]);
+        assert_eq!(over(Transport::Stdio), [None, None], "silence of one process does not end another");
     }
 
     #[test]

@@ -1,40 +1,54 @@
 //! A `curl` command for a request that one POST shows again. Must not know what was wrong with the answer.
 
-use report::CommandRedactor;
+use report::{CommandRedactor, SESSION_ID};
 use wire::trace::{Content, Frame, Headers};
 
 /// The longest body that a command carries, in bytes.
 const BODY: usize = 600;
 
-/// Headers that `curl` sets itself, and that say nothing of MCP.
-const LEFT_OUT: [&str; 7] =
-    ["host", "content-length", "connection", "user-agent", "accept-encoding", "transfer-encoding", "traceparent"];
+/// Headers that `curl` adds where they are not given.
+const ADDED: [&str; 2] = ["accept", "content-type"];
 
-/// The command, where one request is enough: it names no session, and its body is short text. Where a secret has to be put in,
-/// its placeholder stands.
+/// Headers that `curl` sets itself, and that say nothing of MCP.
+const LEFT_OUT: [&str; 6] =
+    ["content-length", "connection", "user-agent", "accept-encoding", "transfer-encoding", "traceparent"];
+
+/// The command, where the body is short text. Where a secret or the id of a session has to be put in, its placeholder stands.
 pub fn curl(url: &str, head: &Frame, body: &Frame, redactor: &CommandRedactor) -> Option<String> {
     let Content::Request { method, headers, .. } = &head.content else { return None };
     let Content::Body { bytes, complete: true } = &body.content else { return None };
     let text = std::str::from_utf8(bytes).ok()?;
-    let needs_session = wire::trace::header(headers, "mcp-session-id").is_some();
-    if method != "POST" || needs_session || text.len() > BODY || !stands_alone(text) {
+    // `curl` reads what begins with @ from a file.
+    if method != "POST" || text.len() > BODY || text.starts_with('@') {
         return None;
     }
+    let mut headers = redactor.headers(headers);
+    for (_, id) in headers.iter_mut().filter(|(name, _)| name.eq_ignore_ascii_case("mcp-session-id")) {
+        SESSION_ID.clone_into(id);
+    }
+    let headers = words(&headers, authority(url))?;
     let url = quoted(&redactor.text(url))?;
-    let headers = words(&redactor.headers(headers))?;
     Some(format!("curl -i {url}{headers} -d {}", quoted(&redactor.message(text))?))
 }
 
-/// Whether a server understands a message without a handshake before it: the handshake itself, and what names its revision.
-fn stands_alone(text: &str) -> bool {
-    let Ok(message) = serde_json::from_str::<serde_json::Value>(text) else { return false };
-    let names_revision = message.pointer("/params/_meta").and_then(|meta| meta.get(wire::meta::PROTOCOL_VERSION));
-    names_revision.is_some() || message.get("method").is_some_and(|method| method == "initialize")
+/// Host and port of a URL.
+fn authority(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?']).next().unwrap_or(rest);
+    authority.rsplit_once('@').map_or(authority, |(_, host)| host)
 }
 
-fn words(headers: &Headers) -> Option<String> {
-    let shown = headers.iter().filter(|(name, _)| !LEFT_OUT.contains(&name.to_ascii_lowercase().as_str()));
-    shown.map(|(name, value)| Some(format!(" -H {}", quoted(&format!("{name}: {value}"))?))).collect()
+/// The headers that were sent; what `curl` adds by itself is taken out.
+fn words(headers: &Headers, authority: &str) -> Option<String> {
+    let is_usual =
+        |name: &str, value: &str| LEFT_OUT.contains(&name) || name == "host" && value.eq_ignore_ascii_case(authority);
+    let shown = headers.iter().filter(|(name, value)| !is_usual(&name.to_ascii_lowercase(), value));
+    let sent = shown.map(|(name, value)| match value.as_str() {
+        "" => format!("{name};"),
+        value => format!("{name}: {value}"),
+    });
+    let added = ADDED.iter().filter(|name| wire::trace::header(headers, name).is_none()).map(|name| format!("{name}:"));
+    sent.chain(added).map(|header| Some(format!(" -H {}", quoted(&header)?))).collect()
 }
 
 /// A word for a shell; none where it has characters that a terminal would not show as they are.
@@ -69,20 +83,42 @@ mod tests {
 
     #[test]
     fn a_greeting_is_sent_again_with_its_headers() {
-        let head = head(&[("Host", "x"), ("Accept", "application/json"), ("Authorization", "Bearer abc123def456")]);
+        let headers = [
+            ("Host", "127.0.0.1:1"),
+            ("Accept", "application/json"),
+            ("Content-Type", "application/json"),
+            ("Authorization", "Bearer abc123def456"),
+        ];
+        let head = head(&headers);
         let command = curl("http://127.0.0.1:1/mcp", &head, &body(GREETING), &redactor()).expect("a command");
         assert_eq!(
             command,
-            "curl -i 'http://127.0.0.1:1/mcp' -H 'Accept: application/json' -H 'Authorization: Bearer YOUR-SECRET-HERE' \
+            "curl -i 'http://127.0.0.1:1/mcp' -H 'Accept: application/json' -H 'Content-Type: application/json' \
+             -H 'Authorization: Bearer YOUR-SECRET-HERE' \
              -d '{\"method\":\"initialize\",\"params\":{\"x\":\"it'\\''s\"}}'"
+        );
+    }
+
+    /// `curl` adds an Accept and a Content-Type, and the Host of the URL.
+    #[test]
+    fn the_headers_are_those_that_were_sent() {
+        let head = head(&[("Host", "evil.example"), ("X-Empty", "")]);
+        let command = curl("http://u:p@127.0.0.1:1/mcp", &head, &body("42"), &redactor()).expect("a command");
+        assert!(
+            command.ends_with(" -H 'Host: evil.example' -H 'X-Empty;' -H 'accept:' -H 'content-type:' -d '42'"),
+            "{command}"
         );
     }
 
     #[test]
     fn what_one_request_does_not_show_has_no_command() {
         let curl = |head: &Frame, body: &Frame| curl("http://127.0.0.1:1/mcp", head, body, &redactor());
-        assert_eq!(curl(&head(&[("Mcp-Session-Id", "s")]), &body(GREETING)), None, "needs a session");
-        assert_eq!(curl(&head(&[]), &body(r#"{"method":"tools/list"}"#)), None, "needs a handshake");
+        let in_session = curl(&head(&[("Mcp-Session-Id", "s-1")]), &body(GREETING)).expect("a command");
+        assert!(
+            in_session.contains(" -H 'Mcp-Session-Id: SESSION-ID' ") && !in_session.contains("s-1"),
+            "{in_session}"
+        );
+        assert_eq!(curl(&head(&[]), &body("@/etc/passwd")), None, "names a file");
         assert_eq!(curl(&head(&[]), &body(&format!("{GREETING}{}", " ".repeat(1000)))), None, "too long");
         assert_eq!(curl(&head(&[]), &body("{\"method\":\"initialize\",\"a\":\"\u{202e}\"}")), None, "not harmless");
     }

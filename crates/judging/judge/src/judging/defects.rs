@@ -5,7 +5,9 @@ use report::DefectKey;
 use rules::verdict::OTHERS;
 use rules::view::MessageAt;
 use rules::{Breach, Rule, View};
-use wire::trace::{Content, Frame};
+use wire::trace::{Closed, Content, Frame};
+
+use super::alone::Alone;
 
 /// How many defects of one rule are kept of a trace.
 const DEFECTS: usize = 12;
@@ -36,6 +38,10 @@ pub struct Before {
     pub is_answer: bool,
     /// The event of the head of the HTTP request that carried it.
     pub head: Option<usize>,
+    /// Whether the server ended, as far as this trace shows, with that request open.
+    pub is_open: bool,
+    /// Where that HTTP request shows the defect by itself: what has to be sent before it.
+    pub alone: Option<Alone>,
 }
 
 impl Defect {
@@ -86,10 +92,14 @@ impl Defects {
 /// else the last message of the other party on the connection.
 fn before(view: &View<'_>, event: usize) -> Before {
     let frame = view.frame(event);
+    if frame.from == view.subject().peer() && is_unreached(&frame.content) {
+        return before_end(view, event);
+    }
     let exchange = view.exchange(frame.exchange).filter(|_| frame.exchange > 0);
     let head = exchange.and_then(|exchange| exchange.request).map(|(head, ..)| head).filter(|&head| head < event);
     if let Some(message) = view.messages().find(|message| message.event == event) {
-        return before_message(view, message, head);
+        let posted = exchange.and_then(|exchange| exchange.request_body).map(|(body, _)| body);
+        return before_message(view, message, (head, posted));
     }
     let sent = exchange.and_then(|exchange| exchange.client_messages.first().copied());
     let method = sent.and_then(|sent| sent.message.method()).map(str::to_owned);
@@ -100,18 +110,41 @@ fn before(view: &View<'_>, event: usize) -> Before {
     let of_exchange = sent.map(|sent| sent.event).filter(|&sent| sent < event).or(head);
     let caused = frame.cause.filter(|_| is_mark);
     let request = of_exchange.or(caused).or_else(|| last_sent(view, event));
-    Before { method, request, is_answer: of_exchange.is_some(), head }
+    Before { method, request, is_answer: of_exchange.is_some(), head, ..Before::default() }
 }
 
-fn before_message(view: &View<'_>, message: MessageAt<'_>, head: Option<usize>) -> Before {
+/// Whether no connection came about.
+pub fn is_unreached(content: &Content) -> bool {
+    matches!(content, Content::Closed(Closed::Failed))
+}
+
+/// The last thing that a server was sent which can no longer be reached.
+fn before_end(view: &View<'_>, event: usize) -> Before {
+    let Some(request) = last_sent(view, event) else { return Before::default() };
+    let message = view.messages().find(|sent| sent.event == request);
+    let method = message.and_then(|sent| sent.message.method()).map(str::to_owned);
+    let exchange = view.exchange(view.frame(request).exchange);
+    let is_open = exchange.is_some_and(|exchange| exchange.response.is_none());
+    Before { method, request: Some(request), is_open, ..Before::default() }
+}
+
+/// `head` and `posted` are of the HTTP request in whose exchange it came.
+fn before_message(view: &View<'_>, message: MessageAt<'_>, (head, posted): (Option<usize>, Option<usize>)) -> Before {
     if let Some(question) = view.question(message) {
         let method = question.message.method().map(str::to_owned);
-        return Before { method, request: Some(question.event), is_answer: true, head };
+        return Before { method, request: Some(question.event), is_answer: true, head, ..Before::default() };
     }
     let method = message.message.method().map(str::to_owned);
+    // An error without an id is all the same the response to what was posted.
+    if message.from == view.subject()
+        && message.message.kind().is_response()
+        && posted.is_some_and(|at| at < message.event)
+    {
+        return Before { method, request: posted, is_answer: true, head, ..Before::default() };
+    }
     // What the other party sent is the request itself.
     let request = if message.from == view.subject() { last_sent(view, message.event) } else { None };
-    Before { method, request, is_answer: false, head }
+    Before { method, request, is_answer: false, head, ..Before::default() }
 }
 
 /// The last thing that the other party sent on the event's connection before it: a message, or other bytes.

@@ -11,9 +11,10 @@ use rules::{Level, Rule, Verdict};
 use wire::redact::Redactor;
 use wire::trace::Frame;
 
+use super::alone::Post;
 use super::causes::relate;
 use super::curl::curl;
-use super::defects::Defect;
+use super::defects::{Before, Defect};
 use super::trace_sink::file_name;
 use super::{Judged, Reproduce, Reproduction, RunId};
 use report::{CommandRedactor, DefectKey, Evidence, Finding, Outcome, Sent, excerpt, sent};
@@ -150,9 +151,9 @@ impl<'s> Sources<'s> {
         let frame = |event: usize| Some(self.redacted(case, event, case.quoted.get(&event)?));
         let sent = before.request.and_then(|event| {
             let request = frame(event)?;
-            let head = before.head.filter(|_| before.is_answer).and_then(|head| case.quoted.get(&head));
-            let curl = head.and_then(|head| curl(self.url?, head, case.quoted.get(&event)?, &self.commands));
-            Some(Sent { event, answered: before.is_answer, text: sent(&request), curl })
+            let (curl, curl_session) = self.curl(case, before).unzip();
+            let curl_session = curl_session.unwrap_or_default();
+            Some(Sent { event, answered: before.is_answer, text: sent(&request), curl, curl_session })
         });
         let redacted = |text: &str| self.redactor.redact_text(text).into_owned();
         Evidence {
@@ -162,6 +163,16 @@ impl<'s> Sources<'s> {
             times: defect.times,
             ..self.quote(case, defect.event, &defect.pointer)
         }
+    }
+
+    /// The command that sends a request again, and those that open the session which it names.
+    fn curl(&self, case: &Judged, before: &Before) -> Option<(String, Vec<String>)> {
+        let command = |post: &Post| {
+            let [head, body] = [post.head, post.body].map(|event| case.quoted.get(&event));
+            curl(self.url?, head?, body?, &self.commands)
+        };
+        let session = before.alone.as_ref()?.session.iter().map(command).collect::<Option<Vec<_>>>()?;
+        Some((command(&Post { head: before.head?, body: before.request? })?, session))
     }
 
     fn evidence(&self, verdicts: &[(&Judged, &Verdict)]) -> Vec<Evidence> {

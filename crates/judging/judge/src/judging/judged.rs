@@ -6,6 +6,7 @@ use rules::{Level, Rule, STOPPED, Stop, Verdict, View, judge};
 use wire::Revision;
 use wire::trace::{Frame, Trace};
 
+use super::alone::shown_alone;
 use super::defects::Defects;
 use super::{RedactedSink, RunId, Selection};
 use crate::{Advice, Words};
@@ -85,7 +86,12 @@ impl Judged {
         let selected = bound.filter(|rule| by.takes(rule, revision));
         let verdicts = selected.map(|rule| (rule, brief(judge(rule, &view))));
         let mut verdicts: Vec<_> = verdicts.filter(|(rule, verdict)| verdict.is_broken() || by.lists(rule)).collect();
-        let defects = all_defects(&mut verdicts, &view);
+        let mut defects = all_defects(&mut verdicts, &view);
+        for (rule, _) in &verdicts {
+            for defect in defects.get_mut(rule.id).map(|defects| &mut defects.all).into_iter().flatten() {
+                defect.before.alone = shown_alone(rule, defect, &view, trace);
+            }
+        }
         let stopped = verdicts.iter().any(|(_, verdict)| matches!(verdict, Verdict::NotSeen(why) if why == STOPPED));
         let quoted = quoted(&verdicts, &defects, trace);
         let declared = view.server_capabilities().is_some();
@@ -231,6 +237,8 @@ fn quoted(
     let named = verdicts.iter().filter_map(|(_, verdict)| named(verdict));
     let others = || defects.values().flat_map(|defects| &defects.all);
     let requests = others().flat_map(|defect| [defect.before.request, defect.before.head]).flatten();
+    let sessions = others().filter_map(|defect| defect.before.alone.as_ref()).flat_map(|alone| &alone.session);
+    let requests = requests.chain(sessions.flat_map(|post| [post.head, post.body]));
     let is_short = |at: &usize| trace.frames.get(*at).is_some_and(|frame| frame.content.weight() <= LONG);
     let events = named.chain(others().map(|defect| defect.event)).chain(requests.filter(is_short));
     events.filter_map(|at| Some((at, trace.frames.get(at)?.clone()))).collect()

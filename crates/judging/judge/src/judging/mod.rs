@@ -1,6 +1,7 @@
 //! What every verb that judges has in common: the selected rules, their verdicts on each case, findings, and where traces go.
 //! Must not make traffic.
 
+mod alone;
 mod causes;
 mod curl;
 mod defects;
@@ -11,6 +12,8 @@ mod judged;
 mod progress;
 mod reproduction;
 mod rule_index;
+#[cfg(test)]
+pub mod sample;
 mod selection;
 mod spoken;
 mod trace_judge;
@@ -20,7 +23,7 @@ use wire::redact::Redactor;
 use wire::{Revision, Transport};
 
 pub use self::causes::is_told_by_another;
-pub use self::defects::{Defect, Defects};
+pub use self::defects::{Defect, Defects, is_unreached};
 pub use self::dialogue::dialogue;
 pub use self::findings::Sources;
 pub use self::identity::identity;

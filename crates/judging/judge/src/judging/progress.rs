@@ -54,8 +54,10 @@ pub enum Progress {
         runs: usize,
         /// By a quick check.
         quick_runs: usize,
-        /// How long one run takes.
+        /// How long one run takes in which the client ends at once.
         run: Duration,
+        /// How long one may take in which the client waits.
+        longest: Duration,
         /// How many run at a time.
         jobs: usize,
     },

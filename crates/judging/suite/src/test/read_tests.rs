@@ -154,6 +154,24 @@ cases:
     }
 }
 
+/// An `outcome` that an error proposes fits the rest of the expectation.
+#[test]
+fn the_outcome_that_is_proposed_is_accepted_by_the_next_pass() {
+    for (case, remedy, then) in [
+        ("call: a, expect: { outcome: tool_error, code: -32602 }", "`error`: only a JSON-RPC error", "error"),
+        ("call: a, expect: { outcome: tool_error }", "`tool-error`", "tool-error"),
+        ("read: a, expect: { outcome: tool_error }", "one of `ok`, `error`, `refused`", "refused"),
+        ("read: a, expect: { outcome: eror, $.a: 1 }", "`ok`", "ok"),
+        ("call: a, expect: { outcome: fine, $.a: 1 }", "one of `ok`, `tool-error`", "ok"),
+        ("call: a, expect: { outcome: eror }", "`error`", "error"),
+    ] {
+        refused(&format!("cases: [{{ {case} }}]\n"), 2, "`outcome` may not be", remedy);
+        let written = ["tool_error", "eror", "fine"].into_iter().find(|word| case.contains(word)).unwrap();
+        let text = format!("{SERVER}cases: [{{ {} }}]\n", case.replace(written, then));
+        assert!(read(&text, Path::new("x.mcp.yaml")).is_ok(), "{text}");
+    }
+}
+
 /// What an error proposes is no mistake itself.
 #[test]
 fn a_key_that_is_there_already_is_not_proposed() {

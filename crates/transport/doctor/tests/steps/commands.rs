@@ -98,6 +98,16 @@ async fn a_command_that_exits() {
     fails_at(&report, "start", "ended with code 7 before it answered: Error: no API key", "run the command by itself");
 }
 
+/// One line may be the least of what it said.
+#[tokio::test]
+async fn a_command_that_exits_says_its_last_five_lines() {
+    let report = to_script("for n in 1 2 3 4 5 6 7; do echo \"line $n\" >&2; done; exit 7").await;
+    fails_at(&report, "start", "ended with code 7 before it answered", "run the command by itself");
+    let seen = &report.failed().expect("the start").seen;
+    let lines = ["its last lines on stderr:", "line 3", "line 4", "line 5", "line 6", "line 7"];
+    assert_eq!(seen[1..], lines, "{seen:?}");
+}
+
 #[tokio::test]
 async fn a_command_that_prints_a_banner() {
     let report = to_script(&server("echo 'Welcome to the server'")).await;

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use super::grid::{Grid, Group, Row, class};
 use super::text::{Places, Prose, Quoted, Text, Words};
-use crate::render::detail::{curl, secret_note};
+use crate::render::detail::{SESSION_NOTE, curl, curl_session, secret_note};
 use crate::render::groups::{Defect, defects};
 use crate::render::phrases::WHOLE;
 use crate::render::text::count;
-use crate::{Disposition, Evidence, Outcome};
+use crate::{Disposition, Evidence, Finding, Outcome};
 
 /// How many ways in which a rule is broken a card shows without a click.
 const OPEN: usize = 3;
@@ -48,7 +48,7 @@ pub(super) fn glance(out: &mut String, grid: &Grid<'_>) {
     }
     out.push_str("</ol>\n");
     if let Some(more @ 1..) = new().count().checked_sub(GLANCE) {
-        let _ = writeln!(out, "<p class=\"note\"><a href=\"#findings\">{} more</a></p>", count(more, "finding"));
+        let _ = writeln!(out, "<p class=\"note\"><a href=\"#findings\">{}</a></p>", count(more, "more finding"));
     }
 }
 
@@ -111,7 +111,7 @@ fn article(out: &mut String, grid: &Grid<'_>, card: &Card<'_, '_>) {
         case(out, grid, group, card.is_known());
     }
     if !more.is_empty() {
-        let _ = writeln!(out, "<details class=\"more\"><summary>{} more</summary>", count(more.len(), "way"));
+        let _ = writeln!(out, "<details class=\"more\"><summary>{}</summary>", count(more.len(), "more way"));
         for group in more {
             case(out, grid, group, card.is_known());
         }
@@ -149,7 +149,7 @@ fn case(out: &mut String, grid: &Grid<'_>, group: &Group<'_>, all_known: bool) {
     }
     if !more.is_empty() {
         let _ =
-            writeln!(out, "<details class=\"more-defects\"><summary>{} more</summary>", count(more.len(), "defect"));
+            writeln!(out, "<details class=\"more-defects\"><summary>{}</summary>", count(more.len(), "more defect"));
         for one in more {
             defect(out, one);
         }
@@ -174,6 +174,7 @@ fn case(out: &mut String, grid: &Grid<'_>, group: &Group<'_>, all_known: bool) {
             Words(command)
         );
     }
+    session(out, finding);
     if let Some(note) = secret_note(finding) {
         let _ = writeln!(out, "<p class=\"note\">{note}</p>");
     }
@@ -181,6 +182,19 @@ fn case(out: &mut String, grid: &Grid<'_>, group: &Group<'_>, all_known: bool) {
         let _ = writeln!(out, "<p class=\"note\">Its entry in the baseline {WHOLE}.</p>");
     }
     out.push_str("</div>\n");
+}
+
+/// The commands that open the session which the `curl` command names, without a click only that there are some.
+fn session(out: &mut String, finding: &Finding) {
+    let commands = curl_session(finding);
+    if commands.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "<details class=\"more\"><summary>Open the session for curl first</summary>");
+    for command in commands {
+        let _ = writeln!(out, "<div class=\"again\">{}</div>", Words(command));
+    }
+    let _ = writeln!(out, "<p class=\"note\">{SESSION_NOTE}</p>\n</details>");
 }
 
 /// One way in which the rule is broken: what is wrong, what was sent, what came back.

@@ -22,7 +22,13 @@ const HOSTILE: &str = "</script></style><script>alert(1)</script><img src=x oner
 fn finding(rule: &'static str, level: Level, revision: Revision, outcome: Outcome, said: &str) -> Finding {
     let broken = matches!(outcome, Outcome::Fail | Outcome::Warn);
     let excerpt = format!("{{\"name\":\"{}\"}}", wire::escape::line(said));
-    let sent = Some(Sent { event: 6, answered: true, text: said.to_owned(), curl: Some(said.to_owned()) });
+    let sent = Some(Sent {
+        event: 6,
+        answered: true,
+        text: said.to_owned(),
+        curl: Some(said.to_owned()),
+        curl_session: Vec::new(),
+    });
     let evidence = Evidence {
         case: said.to_owned(),
         event: 7,
@@ -409,4 +415,16 @@ fn skeleton(page: &str) -> String {
 #[test]
 fn the_skeleton() {
     insta::assert_snapshot!(skeleton(&page(&every_outcome("a word"))));
+}
+
+#[test]
+fn the_top_of_the_page_counts_the_findings_that_it_leaves_out() {
+    let ids = ["a.1", "a.2", "a.3", "a.4", "a.5", "a.6", "a.7", "a.8", "a.9", "a.10"];
+    let top = |number: usize| {
+        let findings = ids[..number].iter().map(|id| finding(id, Level::Must, R2025_11_25, Outcome::Fail, "a word"));
+        page(&report(findings.collect()))
+    };
+    assert!(top(10).contains("<a href=\"#findings\">2 more findings</a>"));
+    assert!(top(9).contains("<a href=\"#findings\">1 more finding</a>"));
+    assert!(!top(8).contains("more finding"));
 }

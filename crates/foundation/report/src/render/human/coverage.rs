@@ -28,15 +28,16 @@ pub(super) fn advice(out: &mut String, view: &ReportView<'_>, verbose: bool) {
         let words = format!("Called: {tools}. Forbid it with --call read-only, or all calls with --call none.");
         wrap(out, 0, &wire::escape::line(&words));
     }
-    // The verbose report has named every one of them.
     let reasons = reasons(view);
-    if reasons.is_empty() || verbose {
+    if reasons.is_empty() {
         return;
     }
     let rules: BTreeSet<&str> = reasons.iter().flat_map(|(_, rules)| rules).copied().collect();
     let areas = areas(&rules).into_iter().map(|(area, number)| format!("{area} {number}")).collect::<Vec<_>>();
     let number = count(rules.len(), "rule");
-    wrap(out, 0, &format!("{number} not exercised in any run (--verbose says why): {}.", areas.join(", ")));
+    // The verbose report has said why, rule by rule.
+    let hint = if verbose { "" } else { " (--verbose says why)" };
+    wrap(out, 0, &format!("{number} not exercised in any run{hint}: {}.", areas.join(", ")));
     for (why, rules) in reasons.iter().filter(|(_, rules)| rules.len() >= SHARED).take(SHOWN) {
         hanging(out, 0, (&format!("{:>4}  ", rules.len()), NUMBER), &wire::escape::line(why));
     }

@@ -119,6 +119,8 @@ fn labels(view: &ReportView<'_>, evidence: &Evidence) -> (&'static str, &'static
         ("client", false, _) => ("client:", "served:"),
         (_, true, true) => ("sent:", "returned:"),
         (_, true, false) => ("sent:", "server:"),
+        // The end of a connection is nothing that was sent.
+        (_, false, _) if evidence.excerpt.starts_with("closed: ") => ("sent:", "seen:"),
         (_, false, _) => ("sent:", "sent:"),
     }
 }

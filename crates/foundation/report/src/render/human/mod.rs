@@ -2,15 +2,17 @@
 
 mod coverage;
 mod findings;
+mod quiet;
 
 use std::fmt::Write as _;
 
 use wire::Level;
 
+use super::detail::{SESSION_NOTE, curl_session};
 use super::groups::{broken, grouped, places};
 use super::phrases::{made, name, score};
 use super::text::{Paint, count, wrap};
-use crate::{Disposition, Finding, Outcome, Report, ReportView};
+use crate::{Disposition, Finding, Report, ReportView};
 
 /// What to show besides the findings.
 #[derive(Clone, Copy)]
@@ -29,28 +31,21 @@ pub fn render(view: &ReportView<'_>, style: Style) -> String {
     let mut out = String::new();
     subject(&mut out, view.report, style.paint);
     if style.verbose {
-        quiet_rules(&mut out, view.report, style.paint);
-    }
-    if !style.verbose {
+        BROKEN.iter().rev().for_each(|kind| broken_rules(&mut out, view, *kind, style.paint));
+    } else {
         findings::known(&mut out, view, style.paint);
+        BROKEN.iter().skip(1).for_each(|kind| broken_rules(&mut out, view, *kind, style.paint));
     }
-    let mut of = |wanted: fn(Disposition<'_>) -> bool, word: &str| {
-        let shown = |finding: &&Finding| wanted(view.disposition(finding)) && !view.is_explained(finding);
-        for rule in broken(view, view.report.results.iter().filter(shown)) {
-            findings::rule(&mut out, view, &rule, word, style.paint);
-        }
-    };
-    if style.verbose {
-        of(|one| matches!(one, Disposition::Known(_)), &style.paint.dim("KNOWN"));
-    }
-    of(|one| one == Disposition::Warning, &style.paint.yellow("WARN"));
-    of(|one| one == Disposition::Failing, &style.paint.red("FAIL"));
     unconfirmed(&mut out, view.report, style.paint);
+    if style.verbose {
+        quiet::rules(&mut out, view.report, style.paint);
+    }
     table(&mut out, view.report, style.paint);
     also_served(&mut out, view);
     coverage::advice(&mut out, view, style.verbose);
     scenarios(&mut out, view);
     stale(&mut out, view);
+    sessions(&mut out, view);
     traces(&mut out, view.report);
     conclusion(&mut out, view, style.paint);
     out
@@ -68,23 +63,42 @@ fn subject(out: &mut String, report: &Report, paint: Paint) {
     out.push('\n');
 }
 
-/// Rules that passed, were not exercised or do not apply, one line each.
-fn quiet_rules(out: &mut String, report: &Report, paint: Paint) {
-    let before = out.len();
-    for outcome in [Outcome::NotExercised, Outcome::Pass, Outcome::NotApplicable] {
-        for group in grouped(report.results.iter().filter(|finding| finding.outcome == outcome)) {
-            let word = match outcome {
-                Outcome::Pass => paint.green("pass"),
-                Outcome::NotExercised => "n/e ".to_owned(),
-                _ => paint.dim("n/a "),
-            };
-            let _ = writeln!(out, "{word}  {}  {}", group.first.rule, group.first.level.as_str());
-            wrap(out, 6, &places(&group.all));
-            wrap(out, 6, &wire::escape::line(&group.first.message));
+/// Broken rules as they are shown, the worst last: it stands next to the prompt. A verbose report is read from its beginning,
+/// and has the worst first.
+const BROKEN: [Kind; 3] = [Kind::Known, Kind::Warning, Kind::Failing];
+
+/// What a broken rule means for the check.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Known,
+    Warning,
+    Failing,
+}
+
+impl Kind {
+    const fn is(self, disposition: Disposition<'_>) -> bool {
+        matches!(
+            (self, disposition),
+            (Self::Known, Disposition::Known(_))
+                | (Self::Warning, Disposition::Warning)
+                | (Self::Failing, Disposition::Failing)
+        )
+    }
+
+    fn word(self, paint: Paint) -> String {
+        match self {
+            Self::Known => paint.dim("KNOWN"),
+            Self::Warning => paint.yellow("WARN"),
+            Self::Failing => paint.red("FAIL"),
         }
     }
-    if out.len() > before {
-        out.push('\n');
+}
+
+/// The broken rules of one kind in full.
+fn broken_rules(out: &mut String, view: &ReportView<'_>, kind: Kind, paint: Paint) {
+    let shown = |finding: &&Finding| kind.is(view.disposition(finding)) && !view.is_explained(finding);
+    for rule in broken(view, view.report.results.iter().filter(shown)) {
+        findings::rule(out, view, &rule, &kind.word(paint), paint);
     }
 }
 
@@ -145,6 +159,26 @@ fn unconfirmed(out: &mut String, report: &Report, paint: Paint) {
 fn also_served(out: &mut String, view: &ReportView<'_>) {
     if let Some(served) = view.also_served() {
         wrap(out, 0, &format!("Also supports, not checked: {served} (--revision all)."));
+    }
+}
+
+/// The commands that open a session for the `curl` commands which name one, once for each run.
+fn sessions(out: &mut String, view: &ReportView<'_>) {
+    let is_shown = |finding: &&Finding| finding.outcome.is_broken() && !view.is_explained(finding);
+    let mut shown = Vec::new();
+    for finding in view.report.results.iter().filter(is_shown) {
+        let (run, commands) = ((finding.transport, finding.revision), curl_session(finding));
+        if commands.is_empty() || shown.contains(&run) {
+            continue;
+        }
+        shown.push(run);
+        let (transport, revision) = run;
+        wrap(out, 0, &format!("First, for a curl command of {transport} {revision} with SESSION-ID:"));
+        for command in commands {
+            let _ = writeln!(out, "  {}", wire::escape::line(command));
+        }
+        wrap(out, 0, SESSION_NOTE);
+        out.push('\n');
     }
 }
 

@@ -53,12 +53,31 @@ impl std::fmt::Display for Abort {
 
 impl From<SendError> for Abort {
     fn from(error: SendError) -> Self {
-        Self::Gone(error.to_string())
+        match error {
+            SendError::Open(error) => error.into(),
+            other => Self::Gone(other.to_string()),
+        }
     }
 }
 
 impl From<OpenError> for Abort {
     fn from(error: OpenError) -> Self {
-        Self::Gone(error.to_string())
+        // One line: reports show the reason inside a sentence.
+        Self::Gone(error.what())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use net::client::{OpenError, SendError};
+
+    use super::Abort;
+
+    #[test]
+    fn why_a_run_was_cut_short_is_one_line() {
+        let refused = || OpenError::Refused { at: "http://127.0.0.1:1/mcp".to_owned() };
+        for abort in [Abort::from(refused()), Abort::from(SendError::Open(refused()))] {
+            assert_eq!(abort.to_string(), "the connection is gone: connection refused: nothing listens there");
+        }
     }
 }

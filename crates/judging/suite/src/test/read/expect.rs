@@ -1,6 +1,7 @@
 //! Reads what a case expects, and how it answers the server's requests.
 
 use client::Given;
+use document::{FileError, nearest};
 use serde_json::{Map, Value, json};
 use wire::pointer;
 
@@ -10,6 +11,17 @@ use crate::test::model;
 use crate::test::plan::{Expect, Outcome, PathExpectation, Snapshot};
 use crate::test::scripted::{Consent, Scripted};
 
+/// The outcomes of a case whose expectation `fails` (has an error's code or message) or `has_result`, and which `calls` a tool.
+const fn allowed(fails: bool, calls: bool, has_result: bool) -> &'static [&'static str] {
+    match (fails, calls, has_result) {
+        (true, ..) => &["error"],
+        (false, true, true) => &["ok", "tool-error"],
+        (false, false, true) => &["ok"],
+        (false, true, false) => &["ok", "tool-error", "error", "refused"],
+        (false, false, false) => &["ok", "error", "refused"],
+    }
+}
+
 impl Reader<'_> {
     pub(super) fn expect(&mut self, expect: model::Expect, pointer: &str, here: Step, calls: bool) -> Expect {
         let at = |member: &str| format!("{pointer}/{member}");
@@ -17,6 +29,10 @@ impl Reader<'_> {
             expect;
         let fails = code.is_some() || message.is_some();
         let snapshot = snapshot.and_then(|value| self.snapshot(&value, &at("snapshot")));
+        if outcome.is_none() {
+            let has_result = !paths.is_empty() || snapshot.is_some();
+            self.advise_outcome(&at("outcome"), allowed(fails, calls, has_result));
+        }
         let outcome = match outcome {
             None if fails => Some(Outcome::Error),
             None if status.is_some() && paths.is_empty() && snapshot.is_none() => None,
@@ -57,6 +73,18 @@ impl Reader<'_> {
         });
         let latency = latency.map(|text| self.time(&text, &at("latency")));
         Expect { outcome, code, status, message, latency, progress, notifications, snapshot, at: places }
+    }
+
+    /// Where an invalid `outcome` was left out: which of the `allowed` may stand there, so that the next pass accepts it.
+    fn advise_outcome(&mut self, pointer: &str, allowed: &[&str]) {
+        let place = self.tree.place(pointer);
+        let is_its = |error: &&mut FileError| error.at == Some(place) && error.what.starts_with("`outcome` ");
+        let Some(error) = self.errors.iter_mut().find(is_its) else { return };
+        match allowed {
+            ["error"] => "`error`: only a JSON-RPC error has a `code` and a `message`".clone_into(&mut error.remedy),
+            allowed if allowed.iter().any(|name| error.remedy == format!("`{name}`")) => {}
+            allowed => error.remedy = nearest("", allowed.iter().copied()),
+        }
     }
 
     /// `true`, a name, or a mapping with `name` and `of`.

@@ -38,14 +38,22 @@ impl OpenError {
 
     /// The error for a person, as `Display` has it, with advice in the program's own words.
     pub fn describe(&self, words: impl Fn(&Advice) -> String) -> String {
-        let (what, at, advice) = (self.what(), self.at(), words(&self.advice()));
-        let Self::Exited { stderr, .. } = self else { return format!("{what}\n  at {at}\n  try: {advice}") };
-        let lines = last_lines(stderr);
-        if lines.len() < 2 {
+        let ((what, lines), at, advice) = (self.with_last_lines(), self.at(), words(&self.advice()));
+        if lines.is_empty() {
             return format!("{what}\n  at {at}\n  try: {advice}");
         }
-        let quoted = lines.iter().fold(String::new(), |text, line| text + "\n    " + &snippet(line, SNIPPET));
-        format!("{}\n  at {at}\n  its last lines on stderr:{quoted}\n  try: {advice}", self.end())
+        let quoted = lines.iter().fold(String::new(), |text, line| text + "\n    " + line);
+        format!("{what}\n  at {at}\n  its last lines on stderr:{quoted}\n  try: {advice}")
+    }
+
+    /// What happened, and the last lines on stderr of a command that ended, where it wrote more than [`Self::what`] quotes.
+    pub fn with_last_lines(&self) -> (String, Vec<String>) {
+        match self {
+            Self::Exited { stderr, .. } if last_lines(stderr).len() > 1 => {
+                (self.end(), last_lines(stderr).into_iter().map(|line| snippet(line, SNIPPET)).collect())
+            }
+            _ => (self.what(), Vec::new()),
+        }
     }
 
     /// What happened, in one line.

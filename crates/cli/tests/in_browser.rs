@@ -1,6 +1,6 @@
-//! A person's consent in Chromium, end to end: `proof client --oauth=browser` shows an address, the page of
-//! `proof serve --auth dev` asks there, and a click on “Allow” lets the client go on. Other programs post forms as they like;
-//! which `Origin` a form carries is decided by the browser.
+//! What only a browser decides, in Chromium. A person's consent, end to end: `proof client --oauth=browser` shows an address, the
+//! page of `proof serve --auth dev` asks there, and a click on “Allow” lets the client go on. Other programs post forms as they
+//! like; which `Origin` a form carries is decided by the browser. And on how many pages a report is printed.
 #![expect(clippy::unwrap_used, reason = "a test may give up loudly")]
 
 #[path = "shared/chromium.rs"]
@@ -11,7 +11,7 @@ mod serving;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
 
-use chromium::{Chromium, Tab};
+use chromium::{Chromium, Tab, printed_by_chromium};
 use serving::Serving;
 
 fn proof(arguments: &[&str]) -> Command {
@@ -69,4 +69,26 @@ fn a_consent_in_chromium_reaches_the_client() {
         assert_eq!(client.0.wait().unwrap().code(), Some(code), "{answer}: {printed}");
         assert_eq!(printed.contains("touch_resource"), answer == "allow", "{printed}");
     }
+}
+
+/// As many findings as a server that does most things wrong has.
+#[test]
+fn a_report_of_many_findings_is_printed_on_six_pages_at_most() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().join("report.html");
+    let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recordings/broken.jsonl");
+    let also = format!("html={}", report.display());
+    let checked = proof(&["check", "--trace", recording, "--also", &also]).output().unwrap();
+    assert_eq!(checked.status.code(), Some(1), "{}", String::from_utf8_lossy(&checked.stderr));
+    // The recording has five findings.
+    let page = std::fs::read_to_string(&report).unwrap();
+    let begin = page.find("<article class=\"card ").unwrap();
+    let end = page.rfind("</article>").unwrap() + "</article>".len();
+    let page = [&page[..begin], &page[begin..end].repeat(3), &page[end..]].concat();
+    let cards = page.matches("<article class=\"card ").count();
+    assert!(cards >= 14, "{cards} findings");
+    std::fs::write(&report, page).unwrap();
+    let printed = printed_by_chromium(&report);
+    let pages = printed.windows(12).filter(|part| part.starts_with(b"/Type /Page") && part[11] != b's').count();
+    assert!((2..=6).contains(&pages), "{cards} findings on {pages} pages");
 }
