@@ -319,6 +319,7 @@ impl Relay {
         // the result was.
         let passes = unchanged
             && self.gateway.audit.is_none()
+            && !self.upstream.is_watched()
             && self.client.shape.passes()
             && !self.edits.need_the_answer()
             && self.allowance.is_none()
