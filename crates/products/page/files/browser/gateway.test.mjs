@@ -49,10 +49,11 @@ test("a running gateway: the client's request, what the upstream did for it, and
     await filter(page, "method:tools/call status:ok", 4);
     const rows = await page.$$eval(".list .row:not([hidden])", (all) => all.map((row) => [row.classList.contains("child"), row.textContent]));
     const seen = (isChild, name) => rows.some(([child, text]) => child === isChild && text.includes(name));
-    const client = "clients without a sign-in at default: ";
-    for (const [isChild, name] of [[false, `${client}weather_echo`], [true, "upstream weather: echo"], [false, `${client}files_echo`], [true, "upstream files: echo"]]) assert.ok(seen(isChild, name), `${name}: ${JSON.stringify(rows)}`);
-    await page.keyboard.press("j");
+    const client = " · clients without a sign-in at default";
+    for (const [isChild, name] of [[false, `weather_echo${client}`], [true, "echo · upstream weather"], [false, `files_echo${client}`], [true, "echo · upstream files"]]) assert.ok(seen(isChild, name), `${name}: ${JSON.stringify(rows)}`);
+    await page.locator(".list .row:not([hidden])").nth(1).click();
     await page.getByRole("button", { name: "Filter by side" }).waitFor();
+    assert.equal(await page.getByRole("button", { name: /^(Resend|Edit)/ }).count(), 0);
     await looked(page, "running-gateway", "main");
     await view(page, "6");
     const servers = page.getByRole("region", { name: "Servers" });

@@ -129,7 +129,7 @@ test("the sides of a gateway can only be read, and each row names its side", () 
   await page.getByText("This is what a gateway, its clients and its upstreams say").waitFor();
   assert.equal(await page.getByRole("button", { name: /connect/i }).count(), 0);
   await page.keyboard.press("1");
-  await page.waitForFunction(() => /: echo/.test(document.querySelector(".list")?.textContent ?? ""));
+  await page.waitForFunction(() => /echo · /.test(document.querySelector(".list")?.textContent ?? ""));
 }, { state: "watched", kind: "gateway" }));
 
 test("the way to the server is walked, and the step that fails says what fixes it", () => on("view=server", async ({ page, server }) => {

@@ -71,8 +71,8 @@ function Head({ detail, state }) {
       ${detail.redacted && html`<p class="note">Secrets in it are replaced: sent again, it sends the placeholders.</p>`}
       <div class="actions">
         ${row[COLUMN.status] === "pending" && own && html`<${Button} label="Cancel" kind="strong" onClick=${() => void cancel(n)} />`}
-        ${own && html`<${Button} label="Resend" keys="r" onClick=${() => void resend(n)} />`}
-        ${own && html`<${Button} label="Edit" keys="e" onClick=${() => edit(detail)} />`}
+        ${own && !side && html`<${Button} label="Resend" keys="r" onClick=${() => void resend(n)} />`}
+        ${own && !side && html`<${Button} label="Edit" keys="e" onClick=${() => edit(detail)} />`}
         ${own && html`<${Button} label="Mark" keys="v" pressed=${state.marks.includes(n)} onClick=${() => store.dispatch({ type: "mark", n })} />`}
         ${own && html`<${Button} label="Test" keys="t" onClick=${() => void makeTests()} />`}
         ${state.base > 0 && state.base !== n

@@ -315,7 +315,7 @@ function paint(row, data) {
   const named = visible(data[COLUMN.method] || KINDS[String(data[COLUMN.kind])] || data[COLUMN.kind], 80);
   write(method, ofApp && data[COLUMN.method] ? `app ${named.replace(/^ui\/notifications\//, "…/")}` : named);
   const side = sideOf(store.state, Number(data[COLUMN.target]));
-  write(name, [side && visible(side, 80), visible(data[COLUMN.name], 160)].filter(Boolean).join(": "));
+  write(name, [visible(data[COLUMN.name], 160), side && visible(side, 80)].filter(Boolean).join(" · "));
   write(status, (data[COLUMN.kind] === "call" || (ofApp && data[COLUMN.id] !== "")) && state === "ok" ? "ok" : SIGNS[state] ?? visible(state, 20));
   status.dataset.status = state;
   write(took, data[COLUMN.took] === null ? "" : duration(Number(data[COLUMN.took]) / 1000));
