@@ -153,8 +153,8 @@ impl Side {
         }
         let number = self.live.next.fetch_add(1, Ordering::Relaxed);
         let (side, within, is_over) = (self.clone(), within(), AtomicBool::new(false));
-        let (id, begun) = (id.clone(), Instant::now());
-        Some(Exchange(Arc::new(Begun { side, number, within, id, begun, is_over })))
+        let (id, since) = (id.clone(), Instant::now());
+        Some(Exchange(Arc::new(Begun { side, number, within, id, since, is_over })))
     }
 
     /// Shows a message outside exchanges.
@@ -180,7 +180,7 @@ struct Begun {
     /// The exchange with a client in whose course this one began; 0 for none.
     within: u64,
     id: RequestId,
-    begun: Instant,
+    since: Instant,
     is_over: AtomicBool,
 }
 
@@ -200,7 +200,7 @@ impl Exchange {
     /// It gets no answer, unless it has one already.
     fn ends(&self) {
         if !self.0.is_over.swap(true, Ordering::Relaxed) {
-            let after_ms = u64::try_from(self.0.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let after_ms = u64::try_from(self.0.since.elapsed().as_millis()).unwrap_or(u64::MAX);
             self.give(Party::Client, Part::Unanswered(self.0.id.clone(), after_ms));
         }
     }

@@ -38,7 +38,8 @@ impl SessionState {
     /// As the page gets it.
     pub(crate) fn to_json(&self) -> Value {
         json!({
-            "session": self.session, "target": self.target, "transport": self.transport.map_or("messages", wire::Transport::as_str), "began": self.began,
+            "session": self.session, "target": self.target,
+            "transport": self.transport.map_or("messages", wire::Transport::as_str), "began": self.began,
             "ended": self.ended, "rows": self.rows, "judged": self.unjudged.is_none(), "why": self.unjudged,
             "app": self.is_of_app,
         })
