@@ -22,13 +22,13 @@ pub(crate) enum GatewayTraffic {
     Recorded(PathBuf),
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "clap wants a result")]
 fn gateway(text: &str) -> Result<GatewayTraffic, String> {
-    Ok(match text.parse() {
-        Ok(process) => GatewayTraffic::Running(Some(process)),
-        Err(_) if text.is_empty() => GatewayTraffic::Running(None),
-        Err(_) => GatewayTraffic::Recorded(PathBuf::from(text)),
-    })
+    match text.parse::<u32>() {
+        Ok(0) => Err("expected the number of a process, or a folder".to_owned()),
+        Ok(process) => Ok(GatewayTraffic::Running(Some(process))),
+        Err(_) if text.is_empty() => Ok(GatewayTraffic::Running(None)),
+        Err(_) => Ok(GatewayTraffic::Recorded(PathBuf::from(text))),
+    }
 }
 
 /// Read, try and keep MCP traffic on a page in the browser

@@ -19,8 +19,7 @@ pub(super) struct Shown {
     trace: Option<(String, Trace)>,
     attached: Option<(String, Attached, Header)>,
     recordings: Option<Recordings>,
-    /// A running gateway, perhaps by its process.
-    running: Option<Option<u32>>,
+    gateway: Option<GatewayTraffic>,
     /// How many bytes are kept.
     keep: u64,
 }
@@ -32,23 +31,22 @@ impl Shown {
             Ok::<_, Exit>((name_of(path), attached, header))
         };
         let trace = |path: &Path| Ok::<_, Exit>((name_of(path), traces::trace(path)?));
-        let (recordings, running) = match &args.gateway {
-            Some(GatewayTraffic::Recorded(folder)) => (Some(Recordings::open(folder)?), None),
-            Some(GatewayTraffic::Running(process)) => (None, Some(*process)),
-            None => (None, None),
+        let recordings = match &args.gateway {
+            Some(GatewayTraffic::Recorded(folder)) => Some(Recordings::open(folder)?),
+            Some(GatewayTraffic::Running(_)) | None => None,
         };
         Ok(Self {
             trace: args.trace.as_deref().map(trace).transpose()?,
             attached: args.attach.as_deref().map(attached).transpose()?,
             recordings,
-            running,
+            gateway: args.gateway.clone(),
             keep: args.keep << 20,
         })
     }
 
     /// Whether the options name none.
     pub(super) const fn is_empty(&self) -> bool {
-        self.trace.is_none() && self.attached.is_none() && self.recordings.is_none() && self.running.is_none()
+        self.trace.is_none() && self.attached.is_none() && self.gateway.is_none()
     }
 
     /// Shows it from now on. Needs a runtime.
@@ -65,7 +63,7 @@ impl Shown {
         if let Some(recordings) = self.recordings {
             tokio::spawn(recordings.follow(console.clone(), self.keep));
         }
-        if let Some(process) = self.running {
+        if let Some(GatewayTraffic::Running(process)) = self.gateway {
             tokio::spawn(Live::open(process).await?.follow(console.clone()));
         }
         Ok(())
