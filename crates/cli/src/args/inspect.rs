@@ -13,6 +13,24 @@ use super::reach::ServerArgs;
 const ELSEWHERE: [&str; 10] =
     ["url", "command", "trace", "attach", "gateway", "header", "bearer_env", "env", "cwd", "transport"];
 
+/// Where the traffic of a gateway is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum GatewayTraffic {
+    /// A running gateway: the only one, or the one of this process.
+    Running(Option<u32>),
+    /// The folder of its recordings.
+    Recorded(PathBuf),
+}
+
+fn gateway(text: &str) -> Result<GatewayTraffic, String> {
+    match text.parse::<u32>() {
+        Ok(0) => Err("expected the number of a process, or a folder".to_owned()),
+        Ok(process) => Ok(GatewayTraffic::Running(Some(process))),
+        Err(_) if text.is_empty() => Ok(GatewayTraffic::Running(None)),
+        Err(_) => Ok(GatewayTraffic::Recorded(PathBuf::from(text))),
+    }
+}
+
 /// Read, try and keep MCP traffic on a page in the browser
 #[derive(Args)]
 #[command(override_usage = "\
@@ -23,7 +41,7 @@ proof inspect [OPTIONS] <URL>
        proof inspect [OPTIONS] --wrap -- <COMMAND>...
        proof inspect [OPTIONS] --trace <FILE>
        proof inspect [OPTIONS] --attach <FILE>
-       proof inspect [OPTIONS] --gateway <DIR>")]
+       proof inspect [OPTIONS] --gateway [PID|DIR]")]
 #[command(after_help = "\
 Examples:
   proof inspect -- npx -y my-server
@@ -34,6 +52,7 @@ Examples:
   proof inspect --wrap -- node server.js  # in a client's configuration
   proof inspect --trace session.jsonl
   proof inspect --attach running.jsonl    # what `proof record` writes
+  proof inspect --gateway                 # a gateway that runs on this machine
   proof inspect --gateway traces          # what `proof gateway --record traces` writes
 
 Prints the address of the page; open it in a browser on this machine. Its
@@ -70,9 +89,11 @@ pub(crate) struct InspectArgs {
     /// Show this recording while `proof record` writes it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command", "revision", "trace"])]
     pub(crate) attach: Option<PathBuf>,
-    /// Show the recordings of a gateway in DIR while `proof gateway --record DIR` writes them
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "command", "revision", "trace", "attach"])]
-    pub(crate) gateway: Option<PathBuf>,
+    /// Show what crosses a gateway that runs as this user, by its process where several do;
+    /// or, from DIR, what `proof gateway --record DIR` writes
+    #[arg(long, value_name = "PID|DIR", num_args = 0..=1, default_missing_value = "", value_parser = gateway,
+        conflicts_with_all = ["url", "command", "revision", "trace", "attach"])]
+    pub(crate) gateway: Option<GatewayTraffic>,
     /// Serve the page at ADDR, a loopback address; port 0 picks a free port
     #[arg(long, value_name = "ADDR", value_parser = socket, default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))]
     pub(crate) http: SocketAddr,

@@ -7,9 +7,10 @@ mod cases;
 mod gateway;
 mod growing;
 mod imported;
+mod live;
+mod shown;
 mod wrapped;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,12 +27,11 @@ use crate::exit::{self, Exit, tell, usage};
 use crate::run::Run;
 use crate::verb::connecting::until_interrupted_then;
 use crate::verb::doctor::WORDS;
-use crate::verb::{client_options, output, sign_in, traces};
-use attached::Attached;
+use crate::verb::{client_options, output, sign_in};
 use book::Book;
 use cases::Cases;
-use gateway::Recordings;
 use imported::Imported;
+use shown::Shown;
 
 /// How long connections may take to be closed in order after a signal. What is left then is killed.
 const FAREWELL: Duration = Duration::from_secs(3);
@@ -62,14 +62,11 @@ fn inspect(run: &Run, args: &InspectArgs, secrets: Secrets) -> Result<Exit, Exit
 }
 
 fn served(run: &Run, args: &InspectArgs, mut secrets: Secrets) -> Result<Exit, Exit> {
-    let trace = args.trace.as_deref().map(traces::trace).transpose()?;
-    let attached = args.attach.as_deref().map(Attached::open).transpose()?;
-    let gateway = args.gateway.as_deref().map(Recordings::open).transpose()?;
+    let shown = Shown::open(args)?;
     let imported = Imported::read(run, &args.from_client, &mut secrets)?;
     exit::conceal(run.redactor_of(&secrets));
     let address = args.server.address()?;
-    let has_traffic = trace.is_some() || attached.is_some() || gateway.is_some();
-    if !has_traffic && address.is_none() && imported.is_none() {
+    if shown.is_empty() && address.is_none() && imported.is_none() {
         let remedy = "add its URL, its command after `--`, or a trace: proof inspect -- npx -y my-server";
         return Err(usage("no server given", remedy));
     }
@@ -84,18 +81,7 @@ fn served(run: &Run, args: &InspectArgs, mut secrets: Secrets) -> Result<Exit, E
         let page = console.listen(args.http).await.map_err(|error| {
             usage(&format!("cannot listen on {}: {error}", args.http), "use another port, or 0 for a free one")
         })?;
-        if let Some(trace) = trace {
-            let (console, name) = (console.clone(), name_of(args.trace.as_deref()));
-            // A long one is shown while it is read in.
-            tokio::task::spawn_blocking(move || console.add_trace(&name, &trace));
-        }
-        if let Some((attached, header)) = attached {
-            let session = console.add_recording(&name_of(args.attach.as_deref()), header);
-            tokio::spawn(attached.follow(console.clone(), session));
-        }
-        if let Some(gateway) = gateway {
-            tokio::spawn(gateway.follow(console.clone(), args.keep << 20));
-        }
+        shown.begin(&console).await?;
         if let Some(address) = address {
             add_server(run, args, &console, address.clone()).await?;
             if let Some(second) = second {
@@ -114,10 +100,6 @@ fn served(run: &Run, args: &InspectArgs, mut secrets: Secrets) -> Result<Exit, E
         Ok::<_, Exit>(Exit::Clean)
     };
     until_interrupted_then(run, work, farewell)
-}
-
-fn name_of(path: Option<&Path>) -> String {
-    path.and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn console(run: &Run, args: &InspectArgs, secrets: &Secrets) -> Result<Arc<Console>, Exit> {

@@ -99,6 +99,8 @@ pub(crate) struct Session {
     pub(crate) is_fresh: bool,
     /// Whether it holds the connections of many clients, recorded by another clock.
     pub(crate) is_shared: bool,
+    /// Whether only messages are seen, and those before it are not known.
+    pub(crate) begins_late: bool,
     pub(crate) findings: Vec<Placed>,
 }
 
@@ -297,6 +299,18 @@ impl Hub {
         number
     }
 
+    /// Begins a session with the messages of many clients that are seen from now on. It is not judged: what was said before is
+    /// not known.
+    pub(crate) fn begin_in_the_middle(&self, target: u32, header: Header) -> u32 {
+        let number = self.begin_at(target, header, 0);
+        let began = self.now();
+        if let Some(session) = self.inner().session_mut(number) {
+            (session.is_shared, session.begins_late, session.began) = (true, true, began);
+        }
+        self.leave_unjudged(number, "what was said before is not known");
+        number
+    }
+
     fn begin_at(&self, target: u32, header: Header, began: u64) -> u32 {
         let mut inner = self.inner();
         let number = u32::try_from(inner.sessions.len() + 1).unwrap_or(u32::MAX);
@@ -362,6 +376,14 @@ impl Hub {
         drop(guard);
         self.rows_changed(seq);
         self.state_changed();
+    }
+
+    /// Ends a session whose messages are not seen any more: what is open goes on, unseen.
+    pub(crate) fn close(&self, number: u32) {
+        let now = self.now();
+        if let Some(session) = self.inner().session_mut(number) {
+            session.ended = session.ended.or(Some(now));
+        }
     }
 
     /// Adds a row that no frame caused: something that the client noticed.

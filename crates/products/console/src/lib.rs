@@ -20,6 +20,7 @@ pub mod ring;
 mod routes;
 pub mod rows;
 mod sending;
+mod sides;
 mod targets;
 mod tasks;
 pub mod view;
@@ -49,6 +50,8 @@ use crate::reading::Views;
 use crate::targets::{Connecting, Target};
 use page::Failure;
 use page::{Entry, Files, Token};
+
+pub use crate::sides::{GatewaySides, Place, Side};
 
 /// How many feeds may be open, and how many connections.
 const FEEDS: usize = 16;

@@ -20,6 +20,9 @@ const LOOK: Duration = Duration::from_millis(200);
 /// How much of stderr is recorded of one connection.
 const STDERR: usize = 64 << 20;
 
+/// The kind of a side of a gateway.
+const SIDE: &str = "gateway";
+
 /// Where a target stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -60,8 +63,8 @@ pub(crate) struct Target {
     options: Option<Options>,
     /// Gets tokens in place of the options' own authorizer, once authorization was guided.
     guided: Mutex<Option<Arc<dyn Authorizer>>>,
-    /// Whether another client talks to it.
-    is_watched: bool,
+    /// What it is, where other clients talk to it.
+    watched: Option<&'static str>,
     state: Mutex<State>,
     /// Held while a connection is made or closed.
     turn: tokio::sync::Mutex<()>,
@@ -126,6 +129,17 @@ impl Target {
         Self::new(number, label, None, State { session, ..State::new(Phase::Watched) })
     }
 
+    /// One side of a gateway, whose messages are in `session`.
+    pub(crate) fn side(number: u32, label: String, session: u32) -> Self {
+        let state = State { session, ..State::new(Phase::Watched) };
+        Self { watched: Some(SIDE), ..Self::new(number, label, None, state) }
+    }
+
+    /// Whether it is one side of a gateway.
+    pub(crate) fn is_side(&self) -> bool {
+        self.watched == Some(SIDE)
+    }
+
     /// A file, whose frames are in `session`.
     pub(crate) fn file(number: u32, label: String, session: u32) -> Self {
         Self::new(number, label, None, State { session, ..State::new(Phase::File) })
@@ -133,9 +147,9 @@ impl Target {
 
     fn new(number: u32, label: String, options: Option<Options>, state: State) -> Self {
         let (turn, unwanted) = (tokio::sync::Mutex::default(), watch::Sender::new(()));
-        let is_watched = state.phase == Phase::Watched;
+        let watched = (state.phase == Phase::Watched).then_some(Phase::Watched.as_str());
         let guided = Mutex::default();
-        Self { number, label, options, guided, is_watched, state: Mutex::new(state), turn, unwanted }
+        Self { number, label, options, guided, watched, state: Mutex::new(state), turn, unwanted }
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
@@ -180,8 +194,7 @@ impl Target {
 
     fn kind(&self) -> &'static str {
         match self.options.as_ref().map(|options| &options.address) {
-            None if self.is_watched => "watched",
-            None => "trace",
+            None => self.watched.unwrap_or("trace"),
             Some(Address::Stdio(_)) => "stdio",
             Some(Address::Http(_)) => "http",
             Some(Address::Sse(_)) => "sse",

@@ -1,5 +1,5 @@
-//! The gateway's side of `status`, `top`, `slo`, `tail` and `reload`: a socket of this user, on which a word is answered by lines of
-//! JSON.
+//! The gateway's side of `status`, `top`, `slo`, `tail`, `reload` and of `proof inspect --gateway`: a socket of this user, on which a
+//! word is answered by lines of JSON.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gateway::Gateway;
-use net::{LocalListener, socket_folder};
+use net::{LocalListener, local_sockets, socket_folder};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::Notify;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::timeout;
@@ -32,16 +32,7 @@ pub(crate) struct Control {
 
 /// The sockets of all gateways of this user, by process.
 pub(crate) fn sockets() -> io::Result<Vec<(u32, PathBuf)>> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(socket_folder(PROGRAM)?)?.flatten() {
-        let path = entry.path();
-        let process = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
-        if let Some(process) = process.filter(|_| path.extension().is_some_and(|extension| extension == "sock")) {
-            found.push((process, path));
-        }
-    }
-    found.sort_unstable();
-    Ok(found)
+    local_sockets(PROGRAM)
 }
 
 /// The socket of this process. One that a killed process with the same number left behind is removed.
@@ -102,9 +93,30 @@ impl Control {
                 self.gateway.revoke_consent(id).await.map_or_else(away, |ended| json!({ "revoked": ended }))
             }
             "tail" => return self.tail(stream).await,
+            "live" => return self.live(stream).await,
             _ => json!({ "error": "unknown word" }),
         };
         stream.write_all(format!("{value}\n").as_bytes()).await
+    }
+
+    /// What crosses from now on, until the other end leaves: it says nothing more, and reads as fast as it can.
+    async fn live(&self, stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
+        let (mut reader, mut writer) = tokio::io::split(stream);
+        let Some(watcher) = self.gateway.watch_live() else {
+            let refused = json!({ "error": "as many watch this gateway already as may" });
+            return writer.write_all(format!("{refused}\n").as_bytes()).await;
+        };
+        let process = std::process::id();
+        tracing::warn!(process, "somebody watches the messages of this gateway");
+        let mut line = json!({ "process": process, "at": self.at, "now": watcher.now() }).to_string();
+        loop {
+            line.push('\n');
+            writer.write_all(line.as_bytes()).await?;
+            line = tokio::select! {
+                line = watcher.next() => line,
+                _ = reader.read_u8() => return Ok(()),
+            };
+        }
     }
 
     async fn tail(&self, mut stream: impl AsyncWrite + Unpin) -> io::Result<()> {

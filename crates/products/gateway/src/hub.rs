@@ -41,6 +41,7 @@ use crate::guards::{GuardState, Guards};
 use crate::ids::Ids;
 use crate::interceptors::Interceptors;
 use crate::kept_tasks::KeptTasks;
+use crate::live::{Live, Side, Watcher};
 use crate::long_calls::{CallTimes, LongCalls};
 use crate::losses::Losses;
 use crate::older_tasks::OlderTasks;
@@ -121,6 +122,8 @@ pub(crate) struct Hub {
     replicas: Option<Arc<Replicas>>,
     /// The authorization server for clients.
     bridge: Option<Arc<Bridge>>,
+    /// What crosses, for those who watch.
+    live: Arc<Live>,
     /// Follow modern upstreams' changes.
     pub(crate) followers: Mutex<HashMap<FollowedLists, Following>>,
 }
@@ -176,6 +179,7 @@ impl Gateway {
             consents,
             replicas,
             bridge,
+            live: Arc::new(Live::new(settings)),
             followers: Mutex::default(),
         });
         hub.take_over(settings)?;
@@ -296,6 +300,11 @@ impl Gateway {
     pub(crate) fn answer_metrics(&self) -> String {
         let Answers { settings, kept, .. } = self.0.answers();
         kept.metrics(&settings)
+    }
+
+    /// Watches the messages on both sides of the gateway from now on; `None` where enough others do.
+    pub fn watch_live(&self) -> Option<Watcher> {
+        self.0.live.watch()
     }
 
     /// What was counted.
@@ -473,7 +482,7 @@ impl Hub {
             } else {
                 let index = self.next.fetch_add(1, Ordering::Relaxed);
                 let listener = listener(Arc::downgrade(self));
-                let shared = (&self.children, self.consents.as_ref());
+                let shared = (&self.children, self.consents.as_ref(), Side::upstream(&self.live, &wanted.name));
                 upstreams.push(Upstream::new(index, wanted.clone(), &settings.limits, shared, listener)?);
                 reloaded.begun += 1;
             }
@@ -503,6 +512,7 @@ impl Hub {
         if let Some(audit) = &self.audit {
             audit.know(settings);
         }
+        self.live.know(settings);
         self.drain(gone, settings.limits.request);
         Ok(reloaded)
     }
@@ -516,7 +526,7 @@ impl Hub {
         upstreams: &[Arc<Upstream>],
     ) -> Arc<Entrance> {
         let known = before.entrances.iter().find(|entrance| entrance.name == server.name);
-        let entrance = known.cloned().unwrap_or_else(|| Arc::new(Entrance::new(&server.name)));
+        let entrance = known.cloned().unwrap_or_else(|| Arc::new(Entrance::new(&server.name, &self.live)));
         let chosen = server.upstreams.iter().filter_map(|name| upstreams.iter().find(|one| one.name == *name)).cloned();
         let chosen: Vec<_> = chosen.collect();
         let (old, locks) = (entrance.inner(), self.locks());

@@ -21,6 +21,7 @@ mod ids;
 mod inputs;
 mod interceptors;
 mod kept_tasks;
+mod live;
 mod locks;
 mod long_calls;
 mod losses;
@@ -48,6 +49,7 @@ mod upstream;
 mod view;
 
 pub use hub::{Endpoint, Entrance, Gateway, Reloaded, SettingsError, check_lock};
+pub use live::Watcher;
 pub use locks::{LockError, LockFiles};
 pub use losses::Losses;
 pub use pages::Pages;

@@ -315,7 +315,7 @@ impl Relay {
         let passes = unchanged
             && self.gateway.audit.is_none()
             && self.client.shape.passes()
-            && !self.edits.need_the_answer()
+            && !self.needs_the_answer()
             && self.allowance.is_none()
             && over_http
             && profile.revision == self.to()
@@ -338,6 +338,11 @@ impl Relay {
         // What is over when its POST is answered is given up by who follows it.
         let patience = self.time_left().saturating_add(SLACK).min(self.gateway.limits.request);
         timeout(patience, started).await.unwrap_or_else(|_| Err(self.gave_up(conversation, None, begun)))
+    }
+
+    /// Whether the answer is read here, so that it cannot pass as it comes.
+    fn needs_the_answer(&self) -> bool {
+        self.edits.need_the_answer() || self.upstream.is_watched()
     }
 
     /// The name of the called tool at the upstream.

@@ -139,6 +139,16 @@ export function targetOf(state) {
 }
 
 /**
+ * The side of a gateway that a target is; empty for every other target.
+ * @param {State} state
+ * @param {number} number
+ */
+export function sideOf(state, number) {
+  const target = state.server?.targets.find(({ target }) => target === number);
+  return target?.kind === "gateway" ? target.label : "";
+}
+
+/**
  * Whether the target's server can be asked.
  * @param {State} state
  */

@@ -22,7 +22,7 @@ pub use client::{
     Address, ConnectOptions, Connection, Detected, Exchange, HttpAddress, Limits, OpenError, Outgoing, SendError,
     detect,
 };
-pub use local_socket::{LocalListener, connect_local, socket_folder};
+pub use local_socket::{LocalListener, LocalStream, connect_local, local_sockets, socket_folder};
 pub use process::{Children, Environment};
 pub use redaction::new_redactor;
 pub use regular_file::{open_at_once, open_regular};

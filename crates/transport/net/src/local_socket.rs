@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 use tokio::net::{UnixListener, UnixStream};
 
+/// A connection between two programs of one user.
+pub type LocalStream = UnixStream;
+
 /// A listening socket. Dropped, its file is removed.
 #[derive(Debug)]
 pub struct LocalListener {
@@ -35,6 +38,20 @@ pub fn socket_folder(program: &str) -> io::Result<PathBuf> {
     Ok(folder)
 }
 
+/// The sockets of all running programs of this name and this user, by process; some may be of processes that were killed.
+pub fn local_sockets(program: &str) -> io::Result<Vec<(u32, PathBuf)>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(socket_folder(program)?)?.flatten() {
+        let path = entry.path();
+        let process = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
+        if let Some(process) = process.filter(|_| path.extension().is_some_and(|extension| extension == "sock")) {
+            found.push((process, path));
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
 impl LocalListener {
     /// Listens at `path`, which must not exist.
     pub fn bind(path: &Path) -> io::Result<Self> {
@@ -44,7 +61,7 @@ impl LocalListener {
     }
 
     /// The next connection.
-    pub async fn accept(&self) -> io::Result<UnixStream> {
+    pub async fn accept(&self) -> io::Result<LocalStream> {
         Ok(self.listener.accept().await?.0)
     }
 }
@@ -56,6 +73,6 @@ impl Drop for LocalListener {
 }
 
 /// Connects to a socket.
-pub async fn connect_local(path: &Path) -> io::Result<UnixStream> {
+pub async fn connect_local(path: &Path) -> io::Result<LocalStream> {
     UnixStream::connect(path).await
 }

@@ -20,8 +20,8 @@ pub struct SessionState {
     pub session: u32,
     /// The number of its target.
     pub target: u32,
-    /// The transport.
-    pub transport: wire::Transport,
+    /// The transport; `None` where only messages are seen.
+    pub transport: Option<wire::Transport>,
     /// When it began and ended, in microseconds since the launch.
     pub began: u64,
     /// See above.
@@ -38,7 +38,8 @@ impl SessionState {
     /// As the page gets it.
     pub(crate) fn to_json(&self) -> Value {
         json!({
-            "session": self.session, "target": self.target, "transport": self.transport.as_str(), "began": self.began,
+            "session": self.session, "target": self.target,
+            "transport": self.transport.map_or("messages", wire::Transport::as_str), "began": self.began,
             "ended": self.ended, "rows": self.rows, "judged": self.unjudged.is_none(), "why": self.unjudged,
             "app": self.is_of_app,
         })
@@ -63,6 +64,7 @@ impl Session {
             unjudged: None,
             is_fresh: false,
             is_shared: false,
+            begins_late: false,
             findings: Vec::new(),
         }
     }
@@ -88,7 +90,7 @@ impl Inner {
         let state = |(index, session): (usize, &Session)| SessionState {
             session: u32::try_from(index + 1).unwrap_or(u32::MAX),
             target: session.target,
-            transport: session.header.transport,
+            transport: Some(session.header.transport).filter(|_| !session.begins_late),
             began: session.began,
             ended: session.ended,
             rows: session.rows,
@@ -175,7 +177,8 @@ impl Hub {
             Header { revision: session.header.revision.or(session.assembler.revision()), ..session.header.clone() };
         let place = |stored: &Stored| stored.place.and_then(|place| inner.ring.piece(place));
         let pieces: Vec<Piece> = session.stored.iter().map_while(place).collect();
-        let (begins_late, ends_early) = (session.dropped > 0, pieces.len() < session.stored.len());
+        let (begins_late, ends_early) =
+            (session.begins_late || session.dropped > 0, pieces.len() < session.stored.len());
         drop(inner);
         let first = begins_late.then(|| limit(pieces.first()));
         let last = ends_early.then(|| limit(pieces.last()));

@@ -6,5 +6,6 @@ mod apps;
 mod feed;
 mod hostile;
 mod kept;
+mod sides;
 mod support;
 mod tasks;

@@ -23,6 +23,7 @@ use crate::audit::Trail;
 use crate::catalogue::List;
 use crate::failure::{self, Failure};
 use crate::hub::ToldWrite;
+use crate::live::in_course;
 use crate::relay::Edits;
 use crate::settings::Writes;
 use crate::upstream::{Client, Upstream};
@@ -178,7 +179,7 @@ impl Inner {
                     trail.goes_to(&upstream.name);
                 }
                 // A client that leaves does not end it: its next call with the key wants the result.
-                let run = self.run_to_the_end((running, given), upstream, (client, trail), call, edits);
+                let run = in_course(self.run_to_the_end((running, given), upstream, (client, trail), call, edits));
                 return tokio::spawn(run).await.unwrap_or_else(|_| refused(&failure::IDEMPOTENCY_UNKNOWN, &id));
             }
             Begun::Refused(failure) => Err(failure),

@@ -20,6 +20,7 @@ use super::{Inner, surviving};
 use crate::access::Action;
 use crate::audit::Trail;
 use crate::failure;
+use crate::live::in_course;
 use crate::long_calls::{Found, Standing, Tasks, is_ours};
 use crate::metrics::{Foreign, is_failed};
 use crate::result_kind::ResultKind;
@@ -198,7 +199,7 @@ impl Inner {
         context.whole = true;
         let link = if modern { Link::nowhere() } else { call.link.of_session() };
         let run = Call { message, context, link };
-        let running = tokio::spawn(self.run_task(tasks.clone(), (task.clone(), tool), run));
+        let running = tokio::spawn(in_course(self.run_task(tasks.clone(), (task.clone(), tool), run)));
         tasks.calls.runs(&task, running.abort_handle());
         let mut state = state(&standing, revision);
         if !modern {

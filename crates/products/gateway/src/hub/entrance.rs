@@ -8,6 +8,7 @@ use wire::{Message, RequestId};
 use crate::changes::Changes;
 use crate::failure;
 use crate::gateway::Inner;
+use crate::live::{self, Live};
 
 /// The service at one address.
 pub struct Entrance {
@@ -15,6 +16,7 @@ pub struct Entrance {
     pub(super) changes: Arc<Changes>,
     /// Nothing once the server is no longer in the configuration.
     inner: RwLock<Option<Arc<Inner>>>,
+    live: Arc<Live>,
 }
 
 impl std::fmt::Debug for Entrance {
@@ -24,8 +26,8 @@ impl std::fmt::Debug for Entrance {
 }
 
 impl Entrance {
-    pub(super) fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), changes: Arc::default(), inner: RwLock::default() }
+    pub(super) fn new(name: &str, live: &Arc<Live>) -> Self {
+        Self { name: name.to_owned(), changes: Arc::default(), inner: RwLock::default(), live: Arc::clone(live) }
     }
 
     pub(super) fn inner(&self) -> Option<Arc<Inner>> {
@@ -39,13 +41,15 @@ impl Entrance {
 
 impl Service for Entrance {
     fn call(&self, call: Call) -> Reply {
-        match self.inner() {
+        let answer = |call: Call| match self.inner() {
             Some(inner) => inner.call(call),
             None => gone(call.id()).into(),
-        }
+        };
+        if self.live.is_watched() { live::answered(&self.live, &self.name, call, answer) } else { answer(call) }
     }
 
-    fn notice(&self, message: &Message, _context: &Context) {
+    fn notice(&self, message: &Message, context: &Context) {
+        live::noticed(&self.live, &self.name, message, context);
         // Each conversation with an upstream begins by itself; what a client announces of its roots, servers ask when they
         // need it.
         tracing::debug!(method = message.method(), "a notification of a client ends here");

@@ -12,6 +12,7 @@ use super::connecting::Route;
 use super::{Trouble, Upstream};
 use crate::assertions::Assertion;
 use crate::credentials::Bearer;
+use crate::live::Side;
 
 /// How much of a refusal is read.
 const REST: usize = 16 << 10;
@@ -23,6 +24,8 @@ pub(super) struct Authority {
     pub(super) bearer: Option<Bearer>,
     /// That they come through this gateway, and for whom.
     pub(super) assertion: Option<Assertion>,
+    /// Learns what no text may show.
+    pub(super) side: Side,
 }
 
 impl Authority {
@@ -39,6 +42,7 @@ impl Authority {
         if let Some(assertion) = &self.assertion {
             assertion.sign(method, &mut headers, body)?;
         }
+        self.side.live().learn(&headers);
         Ok(headers)
     }
 }
@@ -52,8 +56,8 @@ pub(super) async fn send(
     body: Bytes,
 ) -> Result<Response, Trouble> {
     match authority {
-        Authority { bearer: None, assertion: None } => Ok(http.send(method, headers, body).await?),
-        Authority { bearer: None, assertion: Some(_) } => {
+        Authority { bearer: None, assertion: None, .. } => Ok(http.send(method, headers, body).await?),
+        Authority { bearer: None, assertion: Some(_), .. } => {
             let headers = authority.headers(headers, None, (&method, &body))?;
             Ok(http.send(method, headers, body).await?)
         }

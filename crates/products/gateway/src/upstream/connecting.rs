@@ -16,7 +16,7 @@ use wire::redact::{Redactor, Secrets};
 use wire::{Era, Revision};
 
 use super::authorized::Authority;
-use super::core::{Carrier, Core, Origin, Unlinked};
+use super::core::{Carrier, Core, Origin, Parts, Unlinked};
 use super::http::HttpLink;
 use super::key::{Key, Whose};
 use super::opening::{Opener, Profile};
@@ -92,6 +92,11 @@ pub(super) fn origin(settings: &UpstreamSettings) -> Origin {
 }
 
 impl Upstream {
+    /// Whether somebody watches what crosses.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.side.live().is_watched()
+    }
+
     /// For how long it is left alone, because it could not be reached.
     pub(crate) fn left_alone(&self) -> Duration {
         let state = self.state();
@@ -186,7 +191,7 @@ impl Upstream {
                 }
                 let limits = ChildLimits { message: limit, memory: limits.memory };
                 let (child, output) = Child::start(command, &self.children, limits)?;
-                Ok(Core::of_pipe(Carrier::Child(child), output, self.origin.clone(), (unlinked, key.context.clone())))
+                Ok(Core::of_pipe(Carrier::Child(child), output, self.origin.clone(), self.parts(unlinked, key)))
             }
             (Route::WebSocket, Target::WebSocket(address)) => {
                 let mut address = address.clone();
@@ -194,12 +199,7 @@ impl Upstream {
                 let text = |value: &HeaderValue| value.to_str().map(str::to_owned).ok();
                 address.headers.extend(told.filter_map(|(name, value)| Some((name.to_string(), text(value)?))));
                 let (socket, output) = WebSocket::open(&address, self.limits.start, limit).await?;
-                Ok(Core::of_pipe(
-                    Carrier::WebSocket(socket),
-                    output,
-                    self.origin.clone(),
-                    (unlinked, key.context.clone()),
-                ))
+                Ok(Core::of_pipe(Carrier::WebSocket(socket), output, self.origin.clone(), self.parts(unlinked, key)))
             }
             (Route::Http(..), Target::Sse(address)) => self.connect_old(address, key, unlinked).await,
             (Route::Http(..), Target::Http(address)) if self.state().old_transport => {
@@ -211,9 +211,9 @@ impl Upstream {
             (Route::Http(http, no_stream), _) => {
                 let bearer = self.credentials.as_ref().map(|credentials| credentials.bearer(client));
                 let assertion = self.asserter.as_ref().map(|asserter| asserter.assertion(client));
-                let authority = Authority { bearer, assertion };
+                let authority = Authority { bearer, assertion, side: self.side.clone() };
                 let link = HttpLink::new(told(http, key), Arc::clone(no_stream), authority);
-                Ok(Core::of_http(link, (unlinked, key.context.clone())))
+                Ok(Core::of_http(link, self.parts(unlinked, key)))
             }
             _ => Err(Trouble::NotSent("it has no address".to_owned())),
         }
@@ -222,7 +222,11 @@ impl Upstream {
     async fn connect_old(&self, address: &HttpAddress, key: &Key, unlinked: Unlinked) -> Result<Arc<Core>, Trouble> {
         let Route::Http(http, _) = &self.route else { return Err(Trouble::NotSent("it has no address".to_owned())) };
         let (sse, output) = Sse::open(&told(http, key), address, self.limits.message_bytes).await?;
-        Ok(Core::of_pipe(Carrier::Sse(sse), output, self.origin.clone(), (unlinked, key.context.clone())))
+        Ok(Core::of_pipe(Carrier::Sse(sse), output, self.origin.clone(), self.parts(unlinked, key)))
+    }
+
+    fn parts(&self, unlinked: Unlinked, key: &Key) -> Parts {
+        Parts { unlinked, context: key.context.clone(), side: self.side.clone() }
     }
 
     fn unlinked(&self, key: &Key, client: &Client) -> Unlinked {

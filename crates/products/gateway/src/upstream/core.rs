@@ -13,13 +13,14 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use wire::message::{Malformed, Packet, parse};
 use wire::redact::Redactor;
-use wire::{Era, Kind, Message, RequestId, Revision, meta};
+use wire::{Era, Kind, Message, Party, RequestId, Revision, meta};
 
 use super::http::HttpLink;
 use super::old_sse;
 use super::trouble::Trouble;
 use crate::answers::cache::OpenWrite;
 use crate::context::Injected;
+use crate::live::{Exchange, Open, Side};
 use crate::question_room::NoRoom;
 
 /// How many messages may wait for one request, and how many bytes the large ones of them have.
@@ -49,6 +50,15 @@ pub(crate) enum Event {
 
 /// Takes messages that belong to no open request.
 pub(crate) type Unlinked = Arc<dyn Fn(&Arc<Core>, Message) + Send + Sync>;
+
+/// What an upstream gives to each of its connections.
+pub(crate) struct Parts {
+    pub(crate) unlinked: Unlinked,
+    /// What every request says of its principal.
+    pub(crate) context: Option<Arc<Injected>>,
+    /// Shows messages to those who watch.
+    pub(crate) side: Side,
+}
 
 /// How messages get to the server.
 pub(crate) enum Carrier {
@@ -104,6 +114,8 @@ pub(crate) struct Core {
     unlinked: Unlinked,
     /// What every request says of its principal.
     pub(super) context: Option<Arc<Injected>>,
+    /// Shows messages to those who watch.
+    pub(super) side: Side,
     ended: AtomicBool,
     /// Why it has ended by itself.
     cause: watch::Sender<Option<String>>,
@@ -118,23 +130,20 @@ pub(crate) struct Core {
 
 impl Core {
     /// A connection whose messages all come out of one receiver, which a task reads.
-    pub(crate) fn of_pipe(
-        carrier: Carrier,
-        output: Queue<Output>,
-        origin: Origin,
-        told: (Unlinked, Option<Arc<Injected>>),
-    ) -> Arc<Self> {
-        let core = Self::new(carrier, told);
+    pub(crate) fn of_pipe(carrier: Carrier, output: Queue<Output>, origin: Origin, parts: Parts) -> Arc<Self> {
+        let core = Self::new(carrier, parts);
         tokio::spawn(read(Arc::downgrade(&core), output, origin));
         core
     }
 
     /// A connection over HTTP.
-    pub(crate) fn of_http(http: HttpLink, told: (Unlinked, Option<Arc<Injected>>)) -> Arc<Self> {
-        Self::new(Carrier::Http(http), told)
+    pub(crate) fn of_http(http: HttpLink, parts: Parts) -> Arc<Self> {
+        Self::new(Carrier::Http(http), parts)
     }
 
-    fn new(carrier: Carrier, (unlinked, context): (Unlinked, Option<Arc<Injected>>)) -> Arc<Self> {
+    fn new(carrier: Carrier, parts: Parts) -> Arc<Self> {
+        let Parts { unlinked, context, side } = parts;
+        let side = side.with_connection();
         Arc::new(Self {
             carrier,
             revision: OnceLock::new(),
@@ -144,6 +153,7 @@ impl Core {
             next: AtomicI64::new(1),
             unlinked,
             context,
+            side,
             ended: AtomicBool::new(false),
             cause: watch::Sender::new(None),
             begun: Instant::now(),
@@ -327,7 +337,16 @@ impl Core {
 
     /// Sends a message that has no response.
     pub(crate) async fn post(&self, text: &str) -> Result<(), Trouble> {
+        self.post_in(None, text).await
+    }
+
+    /// The same in the course of an exchange.
+    pub(super) async fn post_in(&self, exchange: Option<&Exchange>, text: &str) -> Result<(), Trouble> {
         let text = &*self.context.as_ref().map_or(Cow::Borrowed(text), |context| context.cleaned(text));
+        match exchange {
+            Some(exchange) => exchange.shows(Party::Client, text),
+            None => self.side.shows(Party::Client, text),
+        }
         match &self.carrier {
             Carrier::Child(child) => self.write(child, text).await,
             Carrier::Sse(sse) => old_sse::post(sse, text).await,
@@ -391,7 +410,10 @@ impl Core {
                 let _ = sender.send(Box::new(Ok(event(message))), bytes).await;
             }
             None if message.kind().is_response() => {}
-            None => (self.unlinked)(self, message),
+            None => {
+                self.side.shows(Party::Server, message.text());
+                (self.unlinked)(self, message);
+            }
         }
     }
 
@@ -467,7 +489,17 @@ async fn prove(core: Arc<Core>, revision: Revision, patience: Duration) {
     let (id, mut answer) = core.register(method, None);
     let text = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string();
     let text = core.context.as_ref().map_or(Cow::Borrowed(&*text), |context| context.request(&text));
-    let asked = async { core.post(&text).await.is_ok() && answer.recv().await.is_some() };
+    let seen = core.side.begin(&RequestId::from(id)).map(Open);
+    let asked = async {
+        if core.post_in(seen.as_ref().map(|open| &open.0), &text).await.is_err() {
+            return false;
+        }
+        let answer = answer.recv().await;
+        if let (Some(open), Some(Ok(Event::Response(message)))) = (&seen, answer.as_deref()) {
+            open.0.answers(message.text().as_bytes());
+        }
+        answer.is_some()
+    };
     if !timeout(patience, asked).await.unwrap_or(false) {
         tracing::warn!("a connection on which no answer comes any more is given up");
         core.abandon();

@@ -15,13 +15,14 @@ use wire::framing::sse::{Block, open_data};
 use wire::http::{JSON, named_by};
 use wire::message::{Packet, begins_result, parse, parse_owned};
 use wire::translate::message::{RequestEdits, request};
-use wire::{Era, Kind, Message, RequestId};
+use wire::{Era, Kind, Message, Party, RequestId};
 
 use super::core::{Carrier, Core, Event, Incoming, invalid};
 use super::http::{self, Mirrored, RequestText};
 use super::old_sse;
 use super::trouble::Trouble;
 use crate::answers::cache::OpenWrite;
+use crate::live::{Exchange, Open};
 
 /// How long a server's `retry` may make us wait.
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
@@ -78,6 +79,8 @@ pub(crate) struct Flight {
     opens: bool,
     done: bool,
     write: Option<Arc<OpenWrite>>,
+    /// Shows it to those who watch.
+    seen: Option<Open>,
 }
 
 struct Stream {
@@ -127,7 +130,9 @@ impl Flight {
         let waiting = VecDeque::new();
         let opens = method == "initialize";
         let (stream, posting, done, write) = (None, None, false, sending.write.cloned());
-        Self { core, number, id, renamed, events, stream, posting, waiting, passes, opens, done, write }
+        // What passes unread cannot be shown.
+        let seen = if passes.is_none() { core.side.begin(&id).map(Open) } else { None };
+        Self { core, number, id, renamed, events, stream, posting, waiting, passes, opens, done, write, seen }
     }
 
     async fn send(&mut self, text: &str, sending: Sending<'_>, limit: usize) -> Result<(), Trouble> {
@@ -144,6 +149,7 @@ impl Flight {
             Some(context) => body.told(context),
             None => body,
         };
+        self.shows(Party::Client, body.as_str());
         match &self.core.carrier {
             Carrier::Child(child) => self.core.write(child, body.as_str()).await,
             Carrier::WebSocket(socket) => Ok(socket.send(body.as_str()).await?),
@@ -252,6 +258,7 @@ impl Flight {
     pub(crate) async fn next(&mut self, limit: usize) -> Result<Event, Trouble> {
         loop {
             if let Some(event) = self.waiting.pop_front() {
+                self.shows_event(&event);
                 if matches!(event, Event::Response(_) | Event::Passed(_) | Event::PassedStream(_)) {
                     self.done = true;
                     self.write.take().iter().for_each(|write| write.answered());
@@ -398,8 +405,8 @@ impl Flight {
 
     /// Answers a question of the server. What goes wrong leaves open what became of the request.
     pub(crate) fn answer<'t>(&self, text: &'t str) -> impl Future<Output = Result<(), Trouble>> + Send + use<'t> {
-        let core = Arc::clone(&self.core);
-        async move { core.post(text).await.map_err(Trouble::after_request) }
+        let (core, seen) = (Arc::clone(&self.core), self.exchange());
+        async move { core.post_in(seen.as_ref(), text).await.map_err(Trouble::after_request) }
     }
 
     /// The same without the client. A server that does not take it may still respond: the request goes on.
@@ -433,13 +440,34 @@ impl Flight {
         !(self.done || alone || self.opens || self.core.is_ended())
     }
 
+    fn exchange(&self) -> Option<Exchange> {
+        self.seen.as_ref().map(|open| open.0.clone())
+    }
+
+    /// Shows one of its messages to those who watch.
+    fn shows(&self, from: Party, text: &str) {
+        if let Some(Open(exchange)) = &self.seen {
+            exchange.shows(from, text);
+        }
+    }
+
+    fn shows_event(&self, event: &Event) {
+        match event {
+            Event::Response(message) => self.seen.iter().for_each(|seen| seen.0.answers(message.text().as_bytes())),
+            Event::Notification(message) | Event::Question(message) => self.shows(Party::Server, message.text()),
+            // Nothing that is watched passes unread.
+            Event::Passed(_) | Event::PassedStream(_) => {}
+        }
+    }
+
     fn cancel(&self, number: i64, reason: &str) {
         let core = Arc::clone(&self.core);
         let params = json!({ "requestId": number, "reason": reason });
         let text = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }).to_string();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let seen = self.exchange();
             runtime.spawn(async move {
-                let _ = core.post(&text).await;
+                let _ = core.post_in(seen.as_ref(), &text).await;
             });
         }
     }

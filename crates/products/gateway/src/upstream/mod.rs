@@ -37,6 +37,7 @@ use self::key::{Key, Whose};
 use crate::assertions::Asserter;
 use crate::consents::Consents;
 use crate::credentials::Credentials;
+use crate::live::{Side, in_course};
 use crate::session::LogLevel;
 use crate::settings::{Limits, UpstreamSettings};
 use crate::shaping::ClientShape;
@@ -180,6 +181,8 @@ pub(crate) struct Upstream {
     /// Signs its requests.
     asserter: Option<Arc<Asserter>>,
     origin: Origin,
+    /// Shows what crosses to those who watch.
+    side: Side,
     listener: Listener,
     state: Mutex<State>,
     lanes: Arc<Semaphore>,
@@ -195,7 +198,7 @@ impl Upstream {
         index: usize,
         settings: UpstreamSettings,
         limits: &Limits,
-        (children, consents): (&Children, Option<&Arc<Consents>>),
+        (children, consents, side): (&Children, Option<&Arc<Consents>>, Side),
         listener: Listener,
     ) -> Result<Arc<Self>, net::OpenError> {
         let children = starting::children(&settings, children)?;
@@ -208,6 +211,7 @@ impl Upstream {
             credentials: Credentials::of(&settings, consents)?,
             asserter: Asserter::of(&settings)?,
             origin: connecting::origin(&settings),
+            side,
             listener,
             state: Mutex::default(),
             lanes: Arc::new(Semaphore::new(limits.sessions)),
@@ -261,12 +265,12 @@ impl Upstream {
         }
         let (sender, receiver) = oneshot::channel();
         let (upstream, key, client) = (Arc::clone(self), key.clone(), client.clone());
-        tokio::spawn(async move {
+        tokio::spawn(in_course(async move {
             let mut slot = slot.lock().await;
             if !sender.is_closed() {
                 let _ = sender.send(upstream.fill(&mut slot, &key, &client).await);
             }
-        });
+        }));
         receiver.await.unwrap_or_else(|_| Err(Trouble::NotSent("the gateway is ending".to_owned())))
     }
 

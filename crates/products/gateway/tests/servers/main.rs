@@ -4,6 +4,7 @@
 mod acceptance;
 mod admin;
 mod examples;
+mod live;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;

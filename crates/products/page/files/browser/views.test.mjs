@@ -125,6 +125,13 @@ test("what another client says can only be read", () => on("view=server", async 
   assert.equal(await page.getByRole("button", { name: /connect/i }).count(), 0);
 }, { state: "watched", kind: "watched" }));
 
+test("the sides of a gateway can only be read, and each row names its side", () => on("view=server", async ({ page }) => {
+  await page.getByText("This is what a gateway, its clients and its upstreams say").waitFor();
+  assert.equal(await page.getByRole("button", { name: /connect/i }).count(), 0);
+  await page.keyboard.press("1");
+  await page.waitForFunction(() => /echo · /.test(document.querySelector(".list")?.textContent ?? ""));
+}, { state: "watched", kind: "gateway" }));
+
 test("the way to the server is walked, and the step that fails says what fixes it", () => on("view=server", async ({ page, server }) => {
   await page.getByRole("button", { name: "Examine the connection" }).click();
   await page.getByText("Fails at tcp.").waitFor();

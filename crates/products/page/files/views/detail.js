@@ -6,6 +6,7 @@ import { Tree } from "../parts/content.js";
 import { attempt, cancel, compare, copy, explain, makeTests, requestOf, resend, store, wholePart } from "../actions.js";
 import { COLUMN } from "../rows.js";
 import { addTerm, wallClock } from "./traffic.js";
+import { sideOf } from "../state.js";
 import { duration, size, visible, visibleLines, count } from "../format.js";
 import { tryParse } from "../json.js";
 
@@ -54,8 +55,9 @@ function Head({ detail, state }) {
   const n = Number(row[COLUMN.n]);
   const own = row[COLUMN.dir] === "out" && row[COLUMN.kind] === "call";
   const title = [row[COLUMN.method], row[COLUMN.name]].filter(Boolean).map((one) => visible(one, 200)).join(" · ") || visible(row[COLUMN.kind], 40);
+  const side = sideOf(state, Number(row[COLUMN.target]));
   const facts = [
-    `row ${n}`, wallClock(state.server, Number(row[COLUMN.at])), duration(row[COLUMN.took] === null ? null : Number(row[COLUMN.took]) / 1000),
+    `row ${n}`, side && visible(side, 200), wallClock(state.server, Number(row[COLUMN.at])), duration(row[COLUMN.took] === null ? null : Number(row[COLUMN.took]) / 1000),
     size(Number(row[COLUMN.size])), visible(row[COLUMN.rev], 40), row[COLUMN.id] === "" ? "" : `id ${visible(row[COLUMN.id], 60)}`,
   ].filter(Boolean);
   return html`
@@ -69,8 +71,8 @@ function Head({ detail, state }) {
       ${detail.redacted && html`<p class="note">Secrets in it are replaced: sent again, it sends the placeholders.</p>`}
       <div class="actions">
         ${row[COLUMN.status] === "pending" && own && html`<${Button} label="Cancel" kind="strong" onClick=${() => void cancel(n)} />`}
-        ${own && html`<${Button} label="Resend" keys="r" onClick=${() => void resend(n)} />`}
-        ${own && html`<${Button} label="Edit" keys="e" onClick=${() => edit(detail)} />`}
+        ${own && !side && html`<${Button} label="Resend" keys="r" onClick=${() => void resend(n)} />`}
+        ${own && !side && html`<${Button} label="Edit" keys="e" onClick=${() => edit(detail)} />`}
         ${own && html`<${Button} label="Mark" keys="v" pressed=${state.marks.includes(n)} onClick=${() => store.dispatch({ type: "mark", n })} />`}
         ${own && html`<${Button} label="Test" keys="t" onClick=${() => void makeTests()} />`}
         ${state.base > 0 && state.base !== n
@@ -78,6 +80,7 @@ function Head({ detail, state }) {
           : html`<${Button} label="Compare" keys="m" pressed=${state.base === n} onClick=${() => store.dispatch({ type: "base", n: state.base === n ? 0 : n })} />`}
         <${Button} label="Copy" keys="y" onClick=${() => copyRow(detail)} />
         ${row[COLUMN.method] && html`<${Button} label="Filter by method" onClick=${() => addTerm(`method:${quoted(String(row[COLUMN.method]))}`)} />`}
+        ${side && html`<${Button} label="Filter by side" onClick=${() => addTerm(`target:${row[COLUMN.target]}`)} />`}
         <${Button} label="Text" pressed=${state.raw} title="Show messages as text" onClick=${() => store.dispatch({ type: "raw" })} />
       </div>
     </header>`;

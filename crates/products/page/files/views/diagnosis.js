@@ -10,7 +10,7 @@ const STATUS = { ok: "ok", failed: "error" };
 export function Diagnosis({ target }) {
   const [report, setReport] = useState(/** @type {import("../contract.js").Diagnosis | null} */ (null));
   const [busy, setBusy] = useState(false);
-  if (target.kind === "trace" || target.kind === "watched") return null;
+  if (["trace", "watched", "gateway"].includes(target.kind)) return null;
   const walk = async () => {
     setBusy(true);
     setReport(await diagnose());

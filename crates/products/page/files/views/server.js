@@ -10,7 +10,9 @@ import { duration, size, visible, visibleLines, count } from "../format.js";
 import { targetOf } from "../state.js";
 
 /** Kinds of targets that nothing can be asked of. */
-const WITHOUT_SERVER = ["trace", "watched"];
+const WITHOUT_SERVER = ["trace", "watched", "gateway"];
+/** @type {Record<string, string>} */
+const TRANSPORTS = { watched: "stdio, between another client and the server", gateway: "messages of a running gateway" };
 const LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 /**
@@ -64,7 +66,7 @@ function Servers({ state, shown }) {
 /** @param {{ target: import("../contract.js").Target }} props */
 function Facts({ target }) {
   const facts = [
-    ["Target", target.label], ["Transport", target.kind === "watched" ? "stdio, between another client and the server" : target.kind], ["Name", target.server?.name], ["Version", target.server?.version],
+    ["Target", target.label], ["Transport", TRANSPORTS[target.kind] ?? target.kind], ["Name", target.server?.name], ["Version", target.server?.version],
     ["Revision", target.revision ? `${target.revision}${target.era ? ` (${target.era})` : ""}` : null], ["Subscriptions", target.subscribed.join(", ")],
   ];
   return html`<dl class="facts-list">${facts.filter(([, value]) => value).map(([name, value]) => html`
@@ -76,6 +78,7 @@ function Connecting({ target }) {
   const [revision, setRevision] = useState("");
   if (target.kind === "trace") return html`<p class="note">This is a recording: there is no server to ask.</p>`;
   if (target.kind === "watched") return html`<p class="note">This is what a client and its server say to each other. Nothing can be sent from here.</p>`;
+  if (target.kind === "gateway") return html`<p class="note">This is what a gateway, its clients and its upstreams say to each other. Nothing can be sent from here.</p>`;
   const open = target.state === "open";
   const connecting = target.state === "connecting";
   return html`

@@ -11,6 +11,7 @@ import { Feed } from "../feed.js";
 import { ApiError, hasToken } from "../api.js";
 import { complete, problemOf, readRows, say, store } from "../actions.js";
 import { clock, duration, size, visible, count } from "../format.js";
+import { sideOf } from "../state.js";
 
 const LOG = "(kind:stderr | method:notifications/message)";
 const CLASSES = ["c-n", "c-at", "c-dir", "c-method", "c-name", "c-status", "c-took", "c-size", "c-findings"];
@@ -313,7 +314,8 @@ function paint(row, data) {
   dir.setAttribute("aria-label", ofApp ? (data[COLUMN.dir] === "in" ? "to the app" : "from the app") : data[COLUMN.dir] === "in" ? "from the server" : "to the server");
   const named = visible(data[COLUMN.method] || KINDS[String(data[COLUMN.kind])] || data[COLUMN.kind], 80);
   write(method, ofApp && data[COLUMN.method] ? `app ${named.replace(/^ui\/notifications\//, "…/")}` : named);
-  write(name, visible(data[COLUMN.name], 160));
+  const side = sideOf(store.state, Number(data[COLUMN.target]));
+  write(name, [visible(data[COLUMN.name], 160), side && visible(side, 80)].filter(Boolean).join(" · "));
   write(status, (data[COLUMN.kind] === "call" || (ofApp && data[COLUMN.id] !== "")) && state === "ok" ? "ok" : SIGNS[state] ?? visible(state, 20));
   status.dataset.status = state;
   write(took, data[COLUMN.took] === null ? "" : duration(Number(data[COLUMN.took]) / 1000));

@@ -32,6 +32,11 @@ pub trait MessageSink: Send + Sync {
     /// Queues one message, a complete JSON text. Never waits: the queue is bounded, and a peer that does not read is dropped.
     fn send(&self, text: String) -> Result<(), Gone>;
 
+    /// Learns the client's answer to a request that was sent here. Most sinks need not know.
+    fn answered(&self, answer: &Message) {
+        let _ = answer;
+    }
+
     /// Ends the stream of a request that continues: the client resumes it. Sinks without such a stream ignore this.
     fn release(&self) {}
 
@@ -176,7 +181,9 @@ impl Link {
         let text = render(Some(&id), method, params)?;
         let _pending = PendingRequest { session, id };
         self.send(text)?;
-        answer.await.map_err(|_| NoAnswer::Gone)
+        let answer = answer.await.map_err(|_| NoAnswer::Gone)?;
+        self.sink.answered(&answer);
+        Ok(answer)
     }
 }
 
