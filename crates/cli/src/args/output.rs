@@ -1,4 +1,4 @@
-//! Output options of the verbs that judge, and the formats of every report.
+//! Where results go, the output options of the verbs that judge, and the formats of every report.
 
 use std::path::PathBuf;
 
@@ -20,9 +20,8 @@ pub(crate) struct OutputArgs {
     /// Report format
     #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
     pub(crate) format: Format,
-    /// Write the report to FILE instead of stdout
-    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) to: Destination,
     /// Also write the report in another format (repeatable)
     #[arg(long, value_name = "FORMAT=FILE", value_parser = also, help_heading = "Output")]
     pub(crate) also: Vec<(Format, PathBuf)>,
@@ -32,6 +31,15 @@ pub(crate) struct OutputArgs {
     /// List every rule, also those that hold or were not exercised
     #[arg(long, short, help_heading = "Output")]
     pub(crate) verbose: bool,
+}
+
+/// Where the result of a verb goes: every verb with a result has this option.
+#[derive(Args, Clone, Debug, Default)]
+#[group(skip)]
+pub(crate) struct Destination {
+    /// Write to FILE instead of stdout
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// What fails a check.

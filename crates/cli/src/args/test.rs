@@ -8,6 +8,7 @@ use serde_json_path::JsonPath;
 
 use super::import::ImportArgs;
 use super::oauth::OAuthArgs;
+use super::output::Destination;
 use super::test_call::SingleCallArgs;
 
 /// Run test files against a server
@@ -96,9 +97,8 @@ pub(crate) struct TestArgs {
     /// Report format
     #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
     pub(crate) format: TestFormat,
-    /// Write the report to FILE instead of stdout
-    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) to: Destination,
     /// List every case, also those that pass
     #[arg(long, short, help_heading = "Output")]
     pub(crate) verbose: bool,

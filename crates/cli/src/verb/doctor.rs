@@ -15,7 +15,7 @@ use crate::args::reach::{Reach, environment};
 use crate::exit::{self, Exit};
 use crate::run::Run;
 use crate::verb::connecting::until_interrupted;
-use crate::verb::{clients, output};
+use crate::verb::clients;
 
 /// What advice means at this command line.
 pub(crate) const WORDS: Words = Words {
@@ -29,7 +29,7 @@ pub(crate) const WORDS: Words = Words {
 pub(crate) fn run(run: &Run, args: &DoctorArgs) -> Exit {
     let run = &run.with_environment(environment(&args.reach.inherit_env));
     exit::conceal(run.redactor_of(&args.secrets()));
-    let exit = match args.reach.address(args.named()) {
+    let exit = match args.to.check(&[]).and_then(|()| args.reach.address(args.named())) {
         Ok(Some(address)) => target(run, args, address),
         Ok(None) => Ok(clients::doctor(run, args)),
         Err(exit) => Err(exit),
@@ -46,7 +46,7 @@ fn target(run: &Run, args: &DoctorArgs, address: Address) -> Result<Exit, Exit> 
     };
     let report = examined(run, &args.reach, address, &args.secrets(), args.reach.timeout.unwrap_or(STEP))?;
     let text = if args.is_json() { document(&name, &report) } else { text(&name, &report) };
-    output::print(&text)?;
+    args.to.write(&text)?;
     Ok(if report.works() { Exit::Clean } else { Exit::NoAnswer })
 }
 

@@ -10,7 +10,6 @@ use wire::Revision;
 use crate::args::{ExplainArgs, unknown_rule};
 use crate::exit::Exit;
 use crate::verb::manifest::rules::{self as manifest, ManifestRule};
-use crate::verb::output;
 use report::render::text::{count, wrap};
 
 /// Prints one rule in full, or a line for each rule that a glob matches.
@@ -37,10 +36,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Exit {
         }
         many(&found)
     };
-    match output::print(&text) {
-        Ok(()) => Exit::Clean,
-        Err(exit) => exit,
-    }
+    args.to.publish(&text).err().unwrap_or(Exit::Clean)
 }
 
 /// What there is to say of one rule of the specification.

@@ -15,13 +15,11 @@ use wire::redact::Secrets;
 use crate::advice;
 use crate::args::reach::{environment, inherited};
 use crate::args::test::{TestAction, TestArgs, TestFormat};
-use crate::colour;
 use crate::exit::{self, Exit, tell, usage};
 use crate::format::suite::{self, Style};
 use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::{output, sign_in};
-use report::render::text::Paint;
 use standin::Replacement;
 use watch::Snapshot;
 
@@ -47,9 +45,7 @@ fn run_files(run: &Run, args: &TestArgs) -> Result<Exit, Exit> {
     if args.coverage && matches!(args.format, TestFormat::Junit | TestFormat::Tap | TestFormat::Sarif) {
         return Err(usage("this format cannot show coverage", "--format human, json, markdown or html"));
     }
-    if let Some(path) = &args.output {
-        output::writable(path)?;
-    }
+    args.to.check(&[])?;
     let replacement = standin::replacement(args)?;
     // Before the first child starts.
     run.children.adopt_orphans();
@@ -137,9 +133,7 @@ fn conclude(
     played: &[FileResult],
     elapsed: Duration,
 ) -> Result<Exit, Exit> {
-    let stdout = args.output.is_none();
-    let colour = stdout && colour::is_wanted();
-    let style = Style { paint: Paint { colour }, verbose: args.verbose };
+    let style = Style { paint: args.to.paint(), verbose: args.verbose };
     let text = match args.format {
         TestFormat::Human => suite::human(played, elapsed, style),
         TestFormat::Json => suite::json(played, elapsed),
@@ -150,10 +144,7 @@ fn conclude(
         TestFormat::Html => suite::html(played, elapsed),
     };
     let text = run.redactor_of(&secrets(args, suites)).redact_known(&text).into_owned();
-    match &args.output {
-        Some(path) => output::write_private(path, &text)?,
-        None => output::print(&text)?,
-    }
+    args.to.write(&text)?;
     let tally = Tally::of(played);
     if tally.failed > 0 {
         let unreached = |place: &test::MatrixRun| matches!(place.not_run, Some(NotRun::Unreached(_)));

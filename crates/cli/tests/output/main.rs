@@ -26,3 +26,4 @@ mod serving;
 mod traces;
 mod verdicts;
 mod words;
+mod written;

@@ -98,7 +98,7 @@ async fn call_tool(look: Look<'_>, client: &Client, call: &CallArgs) -> Result<P
     if failed {
         crate::exit::tell("error: the tool reports an error");
     }
-    Ok(Printed { text, exit: if failed { Exit::Finding } else { Exit::Clean } })
+    Ok(Printed { text: Some(text), exit: if failed { Exit::Finding } else { Exit::Clean } })
 }
 
 /// Why a tool that the server lists must not be called.

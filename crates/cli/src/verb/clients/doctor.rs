@@ -71,7 +71,7 @@ fn examined(run: &Run, args: &DoctorArgs) -> Result<Exit, Exit> {
         return Ok(*exit);
     }
     let text = if args.is_json() { document(&found) } else { found.iter().map(|one| text(args, one)).collect() };
-    output::print(&text)?;
+    args.to.write(&text)?;
     let is_silent = found.iter().any(|one| matches!(one.answer, Some(Err(_))));
     let has_fault = !refused.is_empty() || found.iter().any(|one| !one.faults.is_empty() || one.is_withheld);
     Ok(match (is_silent, has_fault) {

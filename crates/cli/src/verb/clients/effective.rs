@@ -54,6 +54,7 @@ pub(crate) fn run(run: &Run, args: &EffectiveArgs) -> Exit {
 }
 
 fn shown(run: &Run, args: &EffectiveArgs) -> Result<Exit, Exit> {
+    args.to.check(&[])?;
     let machine = Machine::here()?;
     let clients = Machine::named(&args.client)?;
     let mut restrictions = Restrictions::read(&machine, &clients, args.managed.as_deref())?;
@@ -68,9 +69,9 @@ fn shown(run: &Run, args: &EffectiveArgs) -> Result<Exit, Exit> {
             "unreadable": refused.iter().map(|one| json!({ "place": one.place, "what": one.what })).collect::<Vec<_>>(),
         });
         let text = serde_json::to_string_pretty(&value).unwrap_or_default();
-        output::print(&format!("{}\n", wire::escape::json(&text)))?;
+        args.to.write(&format!("{}\n", wire::escape::json(&text)))?;
     } else {
-        output::print(&text(&restrictions, &judged))?;
+        args.to.write(&text(&restrictions, &judged))?;
     }
     for one in &refused {
         tell(format_args!("error: {}: {}\n  try: {}", one.place, one.what, one.remedy));

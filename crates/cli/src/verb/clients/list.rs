@@ -80,13 +80,14 @@ pub(crate) fn run(run: &Run, args: &ListArgs) -> Exit {
 }
 
 fn listed(run: &Run, args: &ListArgs) -> Result<Exit, Exit> {
+    args.to.check(&[])?;
     let machine = Machine::here()?;
     let (entries, refused) = entries(run, &machine, &Machine::named(&args.client)?);
     let notes = notes(&machine, &entries);
     if args.json {
-        output::print(&format!("{}\n", wire::escape::json(&document(&entries, &notes, &refused))))?;
+        args.to.write(&format!("{}\n", wire::escape::json(&document(&entries, &notes, &refused))))?;
     } else {
-        output::print(&table(&entries, &notes))?;
+        args.to.write(&table(&entries, &notes))?;
         for one in &refused {
             tell(format_args!("error: {}: {}\n  try: {}", one.place, one.what, one.remedy));
         }
