@@ -68,6 +68,9 @@ pub(crate) struct TestArgs {
     /// Timeout of an answer in seconds, unless the file sets one
     #[arg(long, value_name = "S", default_value = "30", value_parser = super::reach::seconds, help_heading = "Execution")]
     pub(crate) timeout: Duration,
+    /// Wait up to S seconds until the URLs of servers answer
+    #[arg(long, value_name = "S", value_parser = super::reach::seconds, conflicts_with = "replay", help_heading = "Execution")]
+    pub(crate) wait: Option<Duration>,
     /// Number of independent cases in parallel
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = jobs, help_heading = "Execution")]
     pub(crate) jobs: usize,

@@ -3,6 +3,7 @@
 mod import;
 mod single;
 mod standin;
+mod waiting;
 mod watch;
 
 use std::ffi::OsStr;
@@ -89,6 +90,7 @@ async fn watch_or_run_once(run: &Run, args: &TestArgs, replacement: &Replacement
 
 async fn run_suites(run: &Run, args: &TestArgs, suites: &[Suite], replacement: &Replacement) -> Result<Exit, Exit> {
     exit::conceal(run.redactor_of(&secrets(args, suites)));
+    waiting::servers(args.wait, suites).await?;
     let begun = Instant::now();
     let played = play(run, args, suites, replacement).await;
     conclude(run, args, suites, &played, begun.elapsed())
