@@ -111,8 +111,14 @@ fn every_format_has_the_same_results() {
     assert_eq!(verdicts, ["passed", "failed", "xfailed", "skipped"]);
     assert_eq!(cases[1]["failures"][0]["line"], 5);
 
-    let ran = tested(folder.path(), &["--format", "junit"]);
-    let document = text(&ran.stdout);
+    // One run is reported in several formats.
+    let ran = tested(folder.path(), &["--also", "junit=tests.xml", "--also", "json=tests.json"]);
+    assert!(ran.status.code() == Some(1) && text(&ran.stdout).contains("1 failed"), "{}", text(&ran.stdout));
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect(name);
+    let written: Value = serde_json::from_str(&read("tests.json")).expect("one JSON document");
+    assert_eq!(written["summary"]["failed"], 1);
+    assert_eq!(tested(folder.path(), &["--also", "junit=nowhere/tests.xml"]).status.code(), Some(2));
+    let document = read("tests.xml");
     let document = roxmltree::Document::parse(&document).expect("XML");
     let count = |name: &str| document.descendants().filter(|node| node.has_tag_name(name)).count();
     assert_eq!([count("testcase"), count("failure"), count("skipped")], [4, 1, 2]);

@@ -102,7 +102,7 @@ pub(crate) struct ScanArgs {
     #[command(flatten)]
     pub(crate) to: Destination,
     /// Also write the report in another format (repeatable)
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = also, help_heading = "Output")]
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = also::<Format>, help_heading = "Output")]
     pub(crate) also: Vec<(Format, PathBuf)>,
 }
 

@@ -8,7 +8,7 @@ use serde_json_path::JsonPath;
 
 use super::import::ImportArgs;
 use super::oauth::OAuthArgs;
-use super::output::Destination;
+use super::output::{Destination, also};
 use super::test_call::SingleCallArgs;
 
 /// Run test files against a server
@@ -75,7 +75,7 @@ pub(crate) struct TestArgs {
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = jobs, help_heading = "Execution")]
     pub(crate) jobs: usize,
     /// Run again whenever a file changes, until interrupted
-    #[arg(long, conflicts_with_all = ["output", "update"], help_heading = "Execution")]
+    #[arg(long, conflicts_with_all = ["output", "also", "update"], help_heading = "Execution")]
     pub(crate) watch: bool,
     /// Rewrite the snapshots instead of comparing them
     #[arg(long, help_heading = "Execution")]
@@ -102,6 +102,9 @@ pub(crate) struct TestArgs {
     pub(crate) format: TestFormat,
     #[command(flatten)]
     pub(crate) to: Destination,
+    /// Also write the report in another format (repeatable)
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = also::<TestFormat>, help_heading = "Output")]
+    pub(crate) also: Vec<(TestFormat, PathBuf)>,
     /// List every case, also those that pass
     #[arg(long, short, help_heading = "Output")]
     pub(crate) verbose: bool,

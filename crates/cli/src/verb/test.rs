@@ -21,6 +21,7 @@ use crate::format::suite::{self, Style};
 use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::{output, sign_in};
+use report::render::text::Paint;
 use standin::Replacement;
 use watch::Snapshot;
 
@@ -47,6 +48,9 @@ fn run_files(run: &Run, args: &TestArgs) -> Result<Exit, Exit> {
         return Err(usage("this format cannot show coverage", "--format human, json, markdown or html"));
     }
     args.to.check(&[])?;
+    for (_, path) in &args.also {
+        output::writable(path)?;
+    }
     let replacement = standin::replacement(args)?;
     // Before the first child starts.
     run.children.adopt_orphans();
@@ -135,18 +139,15 @@ fn conclude(
     played: &[FileResult],
     elapsed: Duration,
 ) -> Result<Exit, Exit> {
-    let style = Style { paint: args.to.paint(), verbose: args.verbose };
-    let text = match args.format {
-        TestFormat::Human => suite::human(played, elapsed, style),
-        TestFormat::Json => suite::json(played, elapsed),
-        TestFormat::Junit => suite::junit(played),
-        TestFormat::Tap => suite::tap(played),
-        TestFormat::Sarif => suite::sarif(played),
-        TestFormat::Markdown => suite::markdown(played),
-        TestFormat::Html => suite::html(played, elapsed),
+    let redactor = run.redactor_of(&secrets(args, suites));
+    let rendered = |format, paint| {
+        let text = rendered(format, played, elapsed, Style { paint, verbose: args.verbose });
+        redactor.redact_known(&text).into_owned()
     };
-    let text = run.redactor_of(&secrets(args, suites)).redact_known(&text).into_owned();
-    args.to.write(&text)?;
+    for (format, path) in &args.also {
+        output::write_private(path, &rendered(*format, Paint { colour: false }))?;
+    }
+    args.to.write(&rendered(args.format, args.to.paint()))?;
     let tally = Tally::of(played);
     if tally.failed > 0 {
         let unreached = |place: &test::MatrixRun| matches!(place.not_run, Some(NotRun::Unreached(_)));
@@ -158,6 +159,18 @@ fn conclude(
         return Ok(Exit::Finding);
     }
     Ok(Exit::Clean)
+}
+
+fn rendered(format: TestFormat, played: &[FileResult], elapsed: Duration, style: Style) -> String {
+    match format {
+        TestFormat::Human => suite::human(played, elapsed, style),
+        TestFormat::Json => suite::json(played, elapsed),
+        TestFormat::Junit => suite::junit(played),
+        TestFormat::Tap => suite::tap(played),
+        TestFormat::Sarif => suite::sarif(played),
+        TestFormat::Markdown => suite::markdown(played),
+        TestFormat::Html => suite::html(played, elapsed),
+    }
 }
 
 fn secrets(args: &TestArgs, suites: &[Suite]) -> Secrets {
