@@ -26,7 +26,7 @@ fn listed(args: &RulesArgs) -> Result<(), Exit> {
     args.to.publish(&if args.json {
         rule_list::json(&found, args.revision)
     } else {
-        rule_list::human(&found, args.revision)
+        rule_list::human(&found, args.revision, args.to.paint())
     })
 }
 

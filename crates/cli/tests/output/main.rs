@@ -5,6 +5,7 @@
 
 mod action;
 mod baseline;
+mod colours;
 mod environment;
 mod formats;
 mod harness;

@@ -27,10 +27,10 @@ fn printed(args: &ClientsArgs) -> Result<(), Exit> {
         let text = serde_json::to_string_pretty(&value).unwrap_or_default();
         return args.to.write(&format!("{}\n", wire::escape::json(&text)));
     }
-    let mut text = String::new();
+    let (mut text, paint) = (String::new(), args.to.paint());
     for (client, is_found) in &shown {
-        let mark = if *is_found { "  (found)" } else { "" };
-        let _ = writeln!(text, "{:<20} {}{mark}", client.id, client.name);
+        let mark = if *is_found { paint.green("  (found)") } else { String::new() };
+        let _ = writeln!(text, "{} {}{mark}", paint.bold(&format!("{:<20}", client.id)), client.name);
         for scope in [Scope::User, Scope::Project].into_iter().filter(|scope| client.scopes().contains(scope)) {
             if let Some(path) = machine.file(client, scope) {
                 wrap(&mut text, 4, &format!("{scope}: {}", output::shown(&path)));
