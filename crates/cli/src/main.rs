@@ -53,7 +53,7 @@ fn main() -> ExitCode {
         Ok(args::Verb::Ready(args)) => verb::gateway::ready(&args),
         Ok(args::Verb::Inspect(args)) => verb::inspect::run(&run, &args),
         Ok(args::Verb::Client(mut args)) => verb::client::run(&run, &mut args),
-        Ok(args::Verb::Completion(args)) => verb::completion::run(args.shell),
+        Ok(args::Verb::Completion(args)) => verb::completion::run(&args),
         Ok(args::Verb::Man(args)) => verb::man::run(&args),
         Err(code) => code,
     };

@@ -111,8 +111,14 @@ fn every_format_has_the_same_results() {
     assert_eq!(verdicts, ["passed", "failed", "xfailed", "skipped"]);
     assert_eq!(cases[1]["failures"][0]["line"], 5);
 
-    let ran = tested(folder.path(), &["--format", "junit"]);
-    let document = text(&ran.stdout);
+    // One run is reported in several formats.
+    let ran = tested(folder.path(), &["--also", "junit=tests.xml", "--also", "json=tests.json"]);
+    assert!(ran.status.code() == Some(1) && text(&ran.stdout).contains("1 failed"), "{}", text(&ran.stdout));
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect(name);
+    let written: Value = serde_json::from_str(&read("tests.json")).expect("one JSON document");
+    assert_eq!(written["summary"]["failed"], 1);
+    assert_eq!(tested(folder.path(), &["--also", "junit=nowhere/tests.xml"]).status.code(), Some(2));
+    let document = read("tests.xml");
     let document = roxmltree::Document::parse(&document).expect("XML");
     let count = |name: &str| document.descendants().filter(|node| node.has_tag_name(name)).count();
     assert_eq!([count("testcase"), count("failure"), count("skipped")], [4, 1, 2]);
@@ -470,4 +476,27 @@ fn a_server_is_started_and_reached_at_its_address() {
     let url = format!("http://{}/mcp", taken.local_addr().expect("an address"));
     let said = played(&served, &url, 3);
     assert!(said.contains("something listens at") && said.contains("{port}"), "{said}");
+}
+
+#[test]
+fn servers_of_others_are_waited_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+    let file = format!(
+        "server: {{ url: \"http://127.0.0.1:{port}/mcp\" }}\ncases: [{{ call: echo, arguments: {{ message: x }} }}]\n"
+    );
+    std::fs::write(folder.path().join("t.mcp.yaml"), file).expect("a file");
+    let said = ends_with(3, &tested(folder.path(), &["--wait", "0.3"]));
+    assert!(said.contains("nothing answered within 0.3 s") && said.contains("a longer --wait"), "{said}");
+    let address = format!("127.0.0.1:{port}");
+    let late = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        Serving::start(Command::new(PROOF).args(["serve", "--http", &address]))
+    });
+    ends_with(0, &tested(folder.path(), &["--wait", "20"]));
+    drop(late.join().expect("it starts"));
+    // Nothing is waited for that proof starts itself.
+    let own = ["--call", "echo", "message=hi", "--wait", "1", "--", PROOF, "serve", "--stdio"];
+    let said = ends_with(2, &tested(folder.path(), &own));
+    assert!(said.contains("--wait needs a server with a URL"), "{said}");
 }

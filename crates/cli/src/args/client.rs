@@ -6,12 +6,14 @@ use clap::{Args, Subcommand};
 
 use super::address::{server, target};
 use super::faults::ClientFaultArgs;
+use super::output::Destination;
 use super::reach::{Reach, Target};
 use crate::exit::{Exit, usage};
 
 /// Send requests to a server: list, call, read, watch
 #[derive(Args)]
 #[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
+#[command(mut_arg("output", |output| output.global(true)))]
 #[command(override_usage = "\
 proof client <VERB> [ARGUMENTS] [OPTIONS] <URL>
        proof client <VERB> [ARGUMENTS] [OPTIONS] -- <COMMAND>...
@@ -79,6 +81,8 @@ pub(crate) struct ClientArgs {
     /// Print only the result, as JSON
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) to: Destination,
     /// Request and show progress [default: on a terminal]
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) progress: bool,

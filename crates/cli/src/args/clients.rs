@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use clients::Scope;
 
 use super::address::target;
+use super::output::Destination;
 
 /// Which clients, and which of their files.
 #[derive(Args)]
@@ -157,8 +158,10 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "ID[,ID]", value_delimiter = ',')]
     pub(crate) client: Vec<String>,
     /// Print one JSON document
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) to: Destination,
 }
 
 /// Bring a declared list of servers into clients
@@ -203,8 +206,10 @@ pub(crate) struct ClientsArgs {
     #[arg(long)]
     pub(crate) found: bool,
     /// Print one JSON document
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) to: Destination,
 }
 
 /// Show which entries clients use
@@ -233,6 +238,8 @@ pub(crate) struct EffectiveArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) managed: Option<PathBuf>,
     /// Print one JSON document
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) to: Destination,
 }

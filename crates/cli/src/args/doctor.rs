@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use wire::redact::Secrets;
 
 use super::address::target;
+use super::output::Destination;
 use super::reach::{Reach, Target};
 
 /// Find the step at which a connection to a server fails, and what fixes it
@@ -63,6 +64,8 @@ pub(crate) struct DoctorArgs {
     /// Print one JSON document: the same as --format json
     #[arg(long, help_heading = "Output")]
     json: bool,
+    #[command(flatten)]
+    pub(crate) to: Destination,
 }
 
 /// A format of what was found.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, ValueEnum};
 
 use super::address::url;
+use super::output::Destination;
 
 /// Compare servers directly and through the gateway, and write a certificate
 ///
@@ -43,11 +44,10 @@ pub(crate) struct ProveArgs {
     #[arg(long, value_name = "NAME", requires = "command")]
     pub(crate) inherit_env: Vec<String>,
     /// Format of the certificate
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t, help_heading = "Output")]
     pub(crate) format: CertificateFormat,
-    /// Write the certificate to a file
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) to: Destination,
 }
 
 /// How a certificate is written.

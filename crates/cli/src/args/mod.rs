@@ -158,6 +158,8 @@ pub(crate) struct ExplainArgs {
     /// Rule id as in reports; a glob lists the rules that it matches
     #[arg(value_name = "RULE")]
     pub(crate) rule: String,
+    #[command(flatten)]
+    pub(crate) to: output::Destination,
 }
 
 /// Serve many servers at one address, in every revision
@@ -190,10 +192,13 @@ pub(crate) struct CompletionArgs {
     /// Shell to complete for
     #[arg(value_enum)]
     pub(crate) shell: clap_complete::Shell,
+    #[command(flatten)]
+    pub(crate) to: output::Destination,
 }
 
 /// Print a manual page
 #[derive(Args)]
+#[command(mut_arg("output", |output| output.conflicts_with("all")))]
 #[command(after_help = "\
 Examples:
   proof man check | man -l -
@@ -203,8 +208,10 @@ pub(crate) struct ManArgs {
     #[arg(value_name = "COMMAND")]
     pub(crate) command: Option<String>,
     /// Write the pages of all commands to this folder
-    #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
+    #[arg(long, value_name = "FOLDER", conflicts_with = "command", help_heading = "Output")]
     pub(crate) all: Option<std::path::PathBuf>,
+    #[command(flatten)]
+    pub(crate) to: output::Destination,
 }
 
 /// Reads the command line; `Err` is the exit code after `--help`, `--version` or an error.

@@ -1,4 +1,4 @@
-//! Output options of the verbs that judge, and the formats of every report.
+//! Where results go, the output options of the verbs that judge, and the formats of every report.
 
 use std::path::PathBuf;
 
@@ -20,11 +20,10 @@ pub(crate) struct OutputArgs {
     /// Report format
     #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
     pub(crate) format: Format,
-    /// Write the report to FILE instead of stdout
-    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) to: Destination,
     /// Also write the report in another format (repeatable)
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = also, help_heading = "Output")]
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = also::<Format>, help_heading = "Output")]
     pub(crate) also: Vec<(Format, PathBuf)>,
     /// Save the trace of every case to DIR, with secrets redacted
     #[arg(long, value_name = "DIR", help_heading = "Output")]
@@ -32,6 +31,15 @@ pub(crate) struct OutputArgs {
     /// List every rule, also those that hold or were not exercised
     #[arg(long, short, help_heading = "Output")]
     pub(crate) verbose: bool,
+}
+
+/// Where the result of a verb goes: every verb with a result has this option.
+#[derive(Args, Clone, Debug, Default)]
+#[group(skip)]
+pub(crate) struct Destination {
+    /// Write to FILE instead of stdout
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// What fails a check.
@@ -72,10 +80,10 @@ pub(crate) enum Format {
 }
 
 /// `sarif=proof.sarif`
-pub(crate) fn also(text: &str) -> Result<(Format, PathBuf), String> {
+pub(crate) fn also<F: ValueEnum>(text: &str) -> Result<(F, PathBuf), String> {
     let (format, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or("expected FORMAT=FILE")?;
-    let names = || Format::value_variants().iter().filter_map(|format| format.to_possible_value());
-    let format = Format::from_str(format, false).map_err(|_| {
+    let names = || F::value_variants().iter().filter_map(|format| format.to_possible_value());
+    let format = F::from_str(format, false).map_err(|_| {
         let names: Vec<_> = names().map(|name| name.get_name().to_owned()).collect();
         format!("unknown format; expected one of {}", names.join(", "))
     })?;

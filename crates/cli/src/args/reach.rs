@@ -132,12 +132,7 @@ impl Reach {
         if net::client::is_up_within(&http.url, patience) {
             return Ok(());
         }
-        let seconds = patience.as_secs_f64();
-        tell(format_args!(
-            "error: nothing answered within {seconds} s\n  at {}\n  try: start the server, check host and port; or a longer --wait",
-            wire::escape::line(http.url.as_str())
-        ));
-        Err(Exit::NoAnswer)
+        Err(unanswered(&http.url, patience))
     }
 
     fn http_address(&self, text: &str) -> Result<Address, Exit> {
@@ -200,6 +195,16 @@ impl Reach {
         secrets.address(target.url.unwrap_or_default());
         secrets
     }
+}
+
+/// Reports that `--wait` was not long enough.
+pub(crate) fn unanswered(url: &url::Url, patience: Duration) -> Exit {
+    let seconds = patience.as_secs_f64();
+    tell(format_args!(
+        "error: nothing answered within {seconds} s\n  at {}\n  try: start the server, check host and port; or a longer --wait",
+        wire::escape::line(url.as_str())
+    ));
+    Exit::NoAnswer
 }
 
 /// The part of our environment that `--inherit-env` leaves to children.

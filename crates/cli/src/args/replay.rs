@@ -17,6 +17,7 @@ use wire::redact::Secrets;
 use super::access::AccessArgs;
 use super::address::{socket, target};
 use super::check::CallArg;
+use super::output::Destination;
 use super::reach::{Reach, Target};
 use crate::exit::{Exit, tell, usage};
 use simulator::SimulatorArgs;
@@ -76,6 +77,7 @@ pub(crate) struct ReplayArgs {
 
 /// What is done with a recording instead of serving it.
 #[derive(Args)]
+#[command(mut_arg("output", of_verify))]
 pub(crate) struct TaskArgs {
     /// Make the recorded calls again at the live server, and report in which way
     /// they fail now
@@ -94,9 +96,19 @@ pub(crate) struct TaskArgs {
     /// Format of the report of --verify
     #[arg(long, value_enum, default_value = "human", requires = "verify")]
     pub(crate) format: VerifyFormat,
+    #[command(flatten)]
+    pub(crate) to: Destination,
     /// Write the recording without calls that failed to the new file OUT
     #[arg(long, value_name = "OUT", conflicts_with_all = ["asked", "http", "stdio", "miss", "save"])]
     pub(crate) prune: Option<PathBuf>,
+}
+
+/// A server that stands in for the recorded one has no result to write.
+fn of_verify(output: Arg) -> Arg {
+    output
+        .requires("verify")
+        .help("Write the report of --verify to FILE instead of stdout")
+        .help_heading("Instead of serving")
 }
 
 /// Format of the report of `--verify`.

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use wire::Revision;
 
+use super::output::Destination;
+
 /// List the rules
 #[derive(Args)]
 #[command(after_help = "\
@@ -24,8 +26,10 @@ pub(crate) struct RulesArgs {
     #[arg(long, value_enum, value_name = "ROLE")]
     pub(crate) role: Option<RoleArg>,
     /// Print JSON with every sentence and its source: proof.rules/1
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) to: Destination,
 }
 
 /// A party.
@@ -58,8 +62,10 @@ pub(crate) struct DiffArgs {
     #[arg(value_name = "NEW.json")]
     pub(crate) new: PathBuf,
     /// Output format
-    #[arg(long, value_enum, value_name = "FORMAT", default_value = "human")]
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "human", help_heading = "Output")]
     pub(crate) format: DiffFormat,
+    #[command(flatten)]
+    pub(crate) to: Destination,
 }
 
 /// The format of a comparison.
@@ -84,7 +90,6 @@ pub(crate) struct BadgeArgs {
     /// JSON report
     #[arg(value_name = "REPORT.json")]
     pub(crate) report: PathBuf,
-    /// Write the badge to FILE instead of stdout
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) to: Destination,
 }

@@ -7,7 +7,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 use wire::Revision;
 
 use super::address::target;
-use super::output::{Format, also};
+use super::output::{Destination, Format, also};
 use super::reach::Reach;
 
 /// Find hidden text and injections in what servers tell a model
@@ -99,11 +99,10 @@ pub(crate) struct ScanArgs {
     /// Report format
     #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
     pub(crate) format: Format,
-    /// Write the report to FILE instead of stdout
-    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) to: Destination,
     /// Also write the report in another format (repeatable)
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = also, help_heading = "Output")]
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = also::<Format>, help_heading = "Output")]
     pub(crate) also: Vec<(Format, PathBuf)>,
 }
 

@@ -7,6 +7,7 @@ use url::Url;
 
 use super::address::server;
 use super::lock::TargetArgs;
+use super::output::Destination;
 
 /// Make a key that signs manifests
 #[derive(Args)]
@@ -81,9 +82,8 @@ pub(crate) struct SignArgs {
     /// When the manifest expires, such as 2027-11-26T00:00:00Z
     #[arg(long, value_name = "TIME", help_heading = "Manifest")]
     pub(crate) expires: Option<String>,
-    /// Write the manifest to FILE instead of stdout
-    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) to: Destination,
     /// Also write it as an in-toto statement (DSSE) to FILE
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) dsse: Option<PathBuf>,
@@ -130,6 +130,8 @@ pub(crate) struct VerifyArgs {
     /// Output format
     #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
     pub(crate) format: VerifyFormat,
+    #[command(flatten)]
+    pub(crate) to: Destination,
 }
 
 /// Where a manifest is.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use wire::Revision;
 
+use super::output::Destination;
 use super::reach::ServerArgs;
 
 /// Save what a server declares, or show what changed since
@@ -37,9 +38,8 @@ pub(crate) struct SnapshotArgs {
     /// Output format of the changes
     #[arg(long, value_enum, default_value = "human", requires = "check", help_heading = "Output")]
     pub(crate) format: DriftFormat,
-    /// Write to FILE instead of stdout
-    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) to: Destination,
 }
 
 /// Which changes fail a comparison.

@@ -8,6 +8,7 @@ use serde_json_path::JsonPath;
 
 use super::import::ImportArgs;
 use super::oauth::OAuthArgs;
+use super::output::{Destination, also};
 use super::test_call::SingleCallArgs;
 
 /// Run test files against a server
@@ -67,11 +68,14 @@ pub(crate) struct TestArgs {
     /// Timeout of an answer in seconds, unless the file sets one
     #[arg(long, value_name = "S", default_value = "30", value_parser = super::reach::seconds, help_heading = "Execution")]
     pub(crate) timeout: Duration,
+    /// Wait up to S seconds until the URLs of servers answer
+    #[arg(long, value_name = "S", value_parser = super::reach::seconds, conflicts_with = "replay", help_heading = "Execution")]
+    pub(crate) wait: Option<Duration>,
     /// Number of independent cases in parallel
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = jobs, help_heading = "Execution")]
     pub(crate) jobs: usize,
     /// Run again whenever a file changes, until interrupted
-    #[arg(long, conflicts_with_all = ["output", "update"], help_heading = "Execution")]
+    #[arg(long, conflicts_with_all = ["output", "also", "update"], help_heading = "Execution")]
     pub(crate) watch: bool,
     /// Rewrite the snapshots instead of comparing them
     #[arg(long, help_heading = "Execution")]
@@ -96,9 +100,11 @@ pub(crate) struct TestArgs {
     /// Report format
     #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
     pub(crate) format: TestFormat,
-    /// Write the report to FILE instead of stdout
-    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) to: Destination,
+    /// Also write the report in another format (repeatable)
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = also::<TestFormat>, help_heading = "Output")]
+    pub(crate) also: Vec<(TestFormat, PathBuf)>,
     /// List every case, also those that pass
     #[arg(long, short, help_heading = "Output")]
     pub(crate) verbose: bool,

@@ -5,6 +5,7 @@ pub(crate) mod eval;
 pub(crate) mod generated;
 pub(crate) mod lock;
 mod page;
+pub(crate) mod painted;
 pub(crate) mod replay;
 pub(crate) mod rule_list;
 mod sarif;

@@ -1,24 +1,24 @@
 //! All rules as a list, for people and as JSON.
 
-use std::fmt::Write as _;
-
 use rules::rule::Judging;
 use rules::{Role, Rule};
 use serde::Serialize;
 use wire::{Revision, Transport};
 
-use report::render::text::{WIDTH, count, wrap};
+use super::painted;
+use report::render::text::{Paint, WIDTH, count, wrap};
 
 /// The name and version of the JSON list's format.
 const FORMAT: &str = "proof.rules/1";
 
 /// A line for each rule, under a heading: id, level, whom it binds, revisions, transports, how it is judged.
-pub(crate) fn human(found: &[&Rule], at: Option<Revision>) -> String {
-    let mut out = format!("{}\n", line("RULE", "LEVEL", "BINDS", "REVISIONS", "OVER", "JUDGED"));
+pub(crate) fn human(found: &[&Rule], at: Option<Revision>, paint: Paint) -> String {
+    let head = line("RULE", "LEVEL", "BINDS", "REVISIONS", "OVER", "JUDGED");
+    let mut out = format!("{}\n", paint.bold(&head));
     for rule in found {
         let level = level(rule, at);
-        let _ =
-            writeln!(out, "{}", line(rule.id, level, role(rule), &revisions(rule), &transports(rule), judging(rule).0));
+        let line = line(rule.id, level, role(rule), &revisions(rule), &transports(rule), judging(rule).0);
+        out += &painted::lines(&line, |line| if rule.is_judged() { line.to_owned() } else { paint.dim(line) });
     }
     let judged = found.iter().filter(|rule| rule.is_judged()).count();
     let rules = count(found.len(), "rule");

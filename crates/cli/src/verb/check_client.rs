@@ -11,13 +11,13 @@ use net::server::stdio::bridge;
 
 use crate::advice::judging;
 use crate::args::check_client::{BridgeArgs, CheckClientArgs};
+use crate::args::output::Destination;
 use crate::args::reach::environment;
 use crate::exit::{self, Exit, tell};
 use crate::progress::Ticker;
 use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::conclude::{Page, conclude, made, prepared};
-use crate::verb::output;
 use crate::verb::traces::Traces;
 use report::render::text::{count, wrap};
 
@@ -27,7 +27,7 @@ const SHUTDOWN: Duration = Duration::from_secs(1);
 /// Checks a client.
 pub(crate) fn run(run: &Run, args: &CheckClientArgs) -> Exit {
     if args.list {
-        return list();
+        return list(&args.output.to);
     }
     let run = &run.with_environment(environment(&args.inherited()));
     exit::conceal(run.redactor_of(&args.secrets()));
@@ -131,7 +131,7 @@ pub(crate) fn bridge(args: &BridgeArgs) -> Exit {
 }
 
 /// Prints every scenario: its name and what it asks of a client.
-fn list() -> Exit {
+fn list(to: &Destination) -> Exit {
     let mut out = String::new();
     let mut number = 0;
     for scenario in all() {
@@ -140,8 +140,5 @@ fn list() -> Exit {
         number += 1;
     }
     let _ = writeln!(out, "\n{}. `proof help scenarios` says how a client takes part.", count(number, "scenario"));
-    match output::print(&out) {
-        Ok(()) => Exit::Clean,
-        Err(exit) => exit,
-    }
+    to.publish(&out).err().unwrap_or(Exit::Clean)
 }

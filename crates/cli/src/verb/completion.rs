@@ -2,19 +2,15 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::{Command, CommandFactory as _};
-use clap_complete::Shell;
 
+use crate::args::CompletionArgs;
 use crate::exit::Exit;
-use crate::verb::output;
 
 /// Prints the script.
-pub(crate) fn run(shell: Shell) -> Exit {
+pub(crate) fn run(args: &CompletionArgs) -> Exit {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut with_rules(crate::args::Cli::command()), "proof", &mut script);
-    match output::print(&String::from_utf8_lossy(&script)) {
-        Ok(()) => Exit::Clean,
-        Err(exit) => exit,
-    }
+    clap_complete::generate(args.shell, &mut with_rules(crate::args::Cli::command()), "proof", &mut script);
+    args.to.publish(&String::from_utf8_lossy(&script)).err().unwrap_or(Exit::Clean)
 }
 
 /// The command line, which offers the ids of rules where one is expected. When it is parsed, globs are taken, too.

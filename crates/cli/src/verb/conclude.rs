@@ -10,7 +10,6 @@ use wire::redact::Redactor;
 
 use crate::args::line::quoted;
 use crate::args::output::{Format, OutputArgs};
-use crate::colour;
 use crate::exit::{Exit, tell};
 use crate::verb::baselines::{self, Baselines};
 use crate::verb::manifest::rules;
@@ -28,7 +27,7 @@ pub(crate) enum Page {
 /// Before the check: reads the baselines, and checks that the output files can be written.
 pub(crate) fn prepared(args: &OutputArgs) -> Result<Baselines, Exit> {
     let also = args.also.iter().map(|(_, path)| path);
-    for path in args.output.iter().chain(&args.write_baseline).chain(also) {
+    for path in args.to.output.iter().chain(&args.write_baseline).chain(also) {
         output::writable(path)?;
     }
     if let Some(directory) = &args.save_trace {
@@ -56,7 +55,7 @@ pub(crate) fn conclude(args: &OutputArgs, baselines: Baselines, checked: &Checke
     let baseline = baselines.settle(report, &rules)?;
     let view = ReportView::new(report, &rules, baseline.as_ref(), args.fail_on.into());
     for (format, path) in &args.also {
-        output::write_private(path, &rendered(*format, &view, args, false))?;
+        output::write_private(path, &rendered(*format, &view, args, Paint { colour: false }))?;
     }
     print(args, &view, page)?;
     for entry in view.stale() {
@@ -66,20 +65,15 @@ pub(crate) fn conclude(args: &OutputArgs, baselines: Baselines, checked: &Checke
 }
 
 fn print(args: &OutputArgs, view: &ReportView<'_>, page: Page) -> Result<(), Exit> {
-    let colour = args.output.is_none() && page == Page::Stdout && colour::is_wanted();
-    let text = rendered(args.format, view, args, colour);
-    match (&args.output, page) {
-        (Some(path), _) => output::write_private(path, &text),
-        (None, Page::Stdout) => output::print(&text),
-        (None, Page::Stderr) => {
-            tell(text.trim_end());
-            Ok(())
-        }
+    if args.to.output.is_none() && page == Page::Stderr {
+        tell(rendered(args.format, view, args, Paint { colour: false }).trim_end());
+        return Ok(());
     }
+    args.to.write(&rendered(args.format, view, args, args.to.paint()))
 }
 
-fn rendered(format: Format, view: &ReportView<'_>, args: &OutputArgs, colour: bool) -> String {
-    let style = human::Style { paint: Paint { colour }, verbose: args.verbose };
+fn rendered(format: Format, view: &ReportView<'_>, args: &OutputArgs, paint: Paint) -> String {
+    let style = human::Style { paint, verbose: args.verbose };
     match format {
         Format::Human => human::render(view, style),
         Format::Json => json::render(view),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use doctor::{Options, Outcome, Report, STEP, Step, Words};
 use net::client::{Address, Authorizer};
-use report::render::text::{hanging, wrap};
+use report::render::text::{Paint, hanging, wrap};
 use serde_json::json;
 
 use crate::advice;
@@ -13,9 +13,10 @@ use crate::args::doctor::DoctorArgs;
 use crate::args::line::shown;
 use crate::args::reach::{Reach, environment};
 use crate::exit::{self, Exit};
+use crate::format::painted;
 use crate::run::Run;
+use crate::verb::clients;
 use crate::verb::connecting::until_interrupted;
-use crate::verb::{clients, output};
 
 /// What advice means at this command line.
 pub(crate) const WORDS: Words = Words {
@@ -29,7 +30,7 @@ pub(crate) const WORDS: Words = Words {
 pub(crate) fn run(run: &Run, args: &DoctorArgs) -> Exit {
     let run = &run.with_environment(environment(&args.reach.inherit_env));
     exit::conceal(run.redactor_of(&args.secrets()));
-    let exit = match args.reach.address(args.named()) {
+    let exit = match args.to.check(&[]).and_then(|()| args.reach.address(args.named())) {
         Ok(Some(address)) => target(run, args, address),
         Ok(None) => Ok(clients::doctor(run, args)),
         Err(exit) => Err(exit),
@@ -45,8 +46,8 @@ fn target(run: &Run, args: &DoctorArgs, address: Address) -> Result<Exit, Exit> 
         None => shown(&args.command, &redactor),
     };
     let report = examined(run, &args.reach, address, &args.secrets(), args.reach.timeout.unwrap_or(STEP))?;
-    let text = if args.is_json() { document(&name, &report) } else { text(&name, &report) };
-    output::print(&text)?;
+    let text = if args.is_json() { document(&name, &report) } else { text(&name, &report, args.to.paint()) };
+    args.to.write(&text)?;
     Ok(if report.works() { Exit::Clean } else { Exit::NoAnswer })
 }
 
@@ -90,19 +91,19 @@ fn failed(report: &Report) -> Option<&'static str> {
     report.failed().map(|step| step.name.as_str())
 }
 
-fn text(name: &str, report: &Report) -> String {
+fn text(name: &str, report: &Report, paint: Paint) -> String {
     let state = match failed(report) {
         Some(step) => format!("fails at {step}"),
         None if report.works() => "works".to_owned(),
         None => "no answer".to_owned(),
     };
-    let mut out = String::new();
-    wrap(&mut out, 0, &format!("{}: {state}", wire::escape::line(name)));
-    out + &steps(report)
+    let (mut out, name) = (String::new(), wire::escape::line(name));
+    wrap(&mut out, 0, &format!("{name}: {state}"));
+    painted::lead(&out, &name, |name| paint.bold(name)) + &steps(report, paint)
 }
 
 /// A line for each step, and what fixes the first that failed.
-pub(in crate::verb) fn steps(report: &Report) -> String {
+pub(in crate::verb) fn steps(report: &Report, paint: Paint) -> String {
     let (mut out, first) = (String::new(), report.failed());
     for step in &report.steps {
         let took =
@@ -110,7 +111,12 @@ pub(in crate::verb) fn steps(report: &Report) -> String {
         let label = format!("{:<8} ", step.outcome.as_str());
         let mut lines = step.seen.iter();
         let head = format!("{}{took}: {}", step.name.as_str(), lines.next().map_or("", String::as_str));
-        hanging(&mut out, 2, (label.as_str(), label.len()), &head);
+        let painted = match step.outcome {
+            Outcome::Ok => paint.green(&label),
+            Outcome::Failed => paint.red(&label),
+            Outcome::Skipped => paint.dim(&label),
+        };
+        hanging(&mut out, 2, (painted.as_str(), label.len()), &head);
         for line in lines {
             wrap(&mut out, 2 + label.len(), line);
         }

@@ -10,64 +10,61 @@ use wire::Revision;
 use crate::args::{ExplainArgs, unknown_rule};
 use crate::exit::Exit;
 use crate::verb::manifest::rules::{self as manifest, ManifestRule};
-use crate::verb::output;
-use report::render::text::{count, wrap};
+use report::render::text::{Paint, count, wrap};
 
 /// Prints one rule in full, or a line for each rule that a glob matches.
 pub(crate) fn run(args: &ExplainArgs) -> Exit {
+    let paint = args.to.paint();
     let text = if let Some(rule) = rules::find(&args.rule) {
-        one(rule)
+        one(rule, paint)
     } else if args.rule.starts_with("manifest.") {
         let found: Vec<_> = manifest::ALL.into_iter().filter(|rule| matches(&args.rule, rule.id)).collect();
         match found.as_slice() {
             [] => return unknown_rule(&args.rule),
-            rules => rules.iter().map(|rule| of_manifests(rule)).collect::<Vec<_>>().join("\n"),
+            rules => rules.iter().map(|rule| of_manifests(rule, paint)).collect::<Vec<_>>().join("\n"),
         }
     } else if args.rule.starts_with("scan.") {
         let found: Vec<_> = guard::scan::RULES.iter().filter(|rule| matches(&args.rule, rule.id)).collect();
         match found.as_slice() {
             [] => return unknown_rule(&args.rule),
-            [rule] => scanned(rule),
-            rules => rules.iter().fold(String::new(), |out, rule| out + &format!("{}  {}\n", rule.id, rule.title)),
+            [rule] => scanned(rule, paint),
+            rules => rules.iter().fold(String::new(), |out, rule| out + &line_of_scan(rule, paint)),
         }
     } else {
         let found: Vec<_> = rules::all_rules().filter(|rule| matches(&args.rule, rule.id)).collect();
         if found.is_empty() {
             return unknown_rule(&args.rule);
         }
-        many(&found)
+        many(&found, paint)
     };
-    match output::print(&text) {
-        Ok(()) => Exit::Clean,
-        Err(exit) => exit,
-    }
+    args.to.publish(&text).err().unwrap_or(Exit::Clean)
 }
 
 /// What there is to say of one rule of the specification.
 pub(crate) fn text_of(id: &str) -> Option<String> {
-    rules::find(id).map(one)
+    rules::find(id).map(|rule| one(rule, Paint { colour: false }))
 }
 
-fn many(found: &[&Rule]) -> String {
+fn many(found: &[&Rule], paint: Paint) -> String {
     let mut out = String::new();
     for rule in found {
         let Some((_, sentence)) = rule.newest() else { continue };
-        let _ = writeln!(out, "{}  {}", rule.id, sentence.level.as_str());
+        let _ = writeln!(out, "{}  {}", paint.bold(rule.id), sentence.level.as_str());
         wrap(&mut out, 6, sentence.text);
     }
     let _ = writeln!(out, "\n{}. `proof explain ID` explains one of them.", count(found.len(), "rule"));
     out
 }
 
-fn one(rule: &Rule) -> String {
+fn one(rule: &Rule, paint: Paint) -> String {
     let mut out = String::new();
     let who = match rule.role {
         Role::Server => "binds the server",
         Role::Client => "binds the client",
         Role::Both => "binds both parties",
     };
-    let _ = writeln!(out, "{}  ({who})\n", rule.id);
-    write_sentences(&mut out, rule);
+    let _ = writeln!(out, "{}  ({who})\n", paint.bold(rule.id));
+    write_sentences(&mut out, rule, paint);
     if !rule.transports.is_empty() || rule.asks_for_capability() {
         out.push('\n');
     }
@@ -83,7 +80,7 @@ fn one(rule: &Rule) -> String {
     }
     match rule.judging() {
         Judging::Judge(_) => {
-            section(&mut out, "How it is judged", rule.how);
+            section(&mut out, paint, "How it is judged", rule.how);
             if rule.timed {
                 wrap(
                     &mut out,
@@ -91,28 +88,32 @@ fn one(rule: &Rule) -> String {
                     "A finding may be caused by timing: the case is repeated alone before the finding is reported.",
                 );
             }
-            section(&mut out, "How to fix it", rule.fix);
-            out.push_str(&example(rule));
+            section(&mut out, paint, "How to fix it", rule.fix);
+            out.push_str(&example(rule, paint));
         }
-        Judging::Unobservable(why) => section(&mut out, "Not judged", why),
-        Judging::Declared => section(&mut out, "Not judged yet", "the rule binds clients"),
+        Judging::Unobservable(why) => section(&mut out, paint, "Not judged", why),
+        Judging::Declared => section(&mut out, paint, "Not judged yet", "the rule binds clients"),
     }
     out
 }
 
 /// A rule of `proof check --manifest`.
-fn of_manifests(rule: &ManifestRule) -> String {
-    let mut out = format!("{}  (binds the server; only with --manifest)\n\n", rule.id);
+fn of_manifests(rule: &ManifestRule, paint: Paint) -> String {
+    let mut out = format!("{}  (binds the server; only with --manifest)\n\n", paint.bold(rule.id));
     wrap(&mut out, 0, rule.says);
-    section(&mut out, "How it is judged", rule.how);
-    section(&mut out, "How to fix it", rule.fix);
+    section(&mut out, paint, "How it is judged", rule.how);
+    section(&mut out, paint, "How to fix it", rule.fix);
     out
 }
 
+fn line_of_scan(rule: &guard::scan::Rule, paint: Paint) -> String {
+    format!("{}  {}\n", paint.bold(rule.id), rule.title)
+}
+
 /// A rule of `proof scan`.
-fn scanned(rule: &guard::scan::Rule) -> String {
+fn scanned(rule: &guard::scan::Rule, paint: Paint) -> String {
     let threats: Vec<_> = rule.threats.iter().map(|threat| threat.as_str()).collect();
-    let mut out = format!("{}  {}\n\n", rule.id, rule.title);
+    let mut out = format!("{}  {}\n\n", paint.bold(rule.id), rule.title);
     let (severity, confidence) = (rule.severity.as_str(), rule.confidence.as_str());
     wrap(&mut out, 0, &format!("Severity up to {severity}, confidence {confidence}, weight {}.", rule.weight));
     wrap(
@@ -123,8 +124,8 @@ fn scanned(rule: &guard::scan::Rule) -> String {
     if rule.is_active() {
         wrap(&mut out, 0, "It calls the server: only with `proof scan --intrusive`.");
     }
-    section(&mut out, "Why, and what is looked for", rule.why);
-    section(&mut out, "How to fix it", rule.fix);
+    section(&mut out, paint, "Why, and what is looked for", rule.why);
+    section(&mut out, paint, "How to fix it", rule.fix);
     out
 }
 
@@ -132,30 +133,31 @@ fn scanned(rule: &guard::scan::Rule) -> String {
 const LEVEL: usize = 8;
 
 /// Every wording, with the revisions that have it.
-fn write_sentences(out: &mut String, rule: &Rule) {
+fn write_sentences(out: &mut String, rule: &Rule, paint: Paint) {
     let mut last = None;
     for revision in Revision::ALL {
         let Some(sentence) = rule.sentence_at(revision) else { continue };
         if last != Some(sentence.text) {
             let mut text = String::new();
             wrap(&mut text, LEVEL, sentence.text);
-            let _ = writeln!(out, "{:<LEVEL$}{}", sentence.level.as_str(), text.trim());
+            let level = paint.bold(&format!("{:<LEVEL$}", sentence.level.as_str()));
+            let _ = writeln!(out, "{level}{}", text.trim());
             last = Some(sentence.text);
         }
-        let _ = writeln!(out, "  {revision}  {}", sentence.url(revision));
+        let _ = writeln!(out, "  {revision}  {}", paint.dim(&sentence.url(revision)));
     }
 }
 
-fn section(out: &mut String, title: &str, text: &str) {
-    let _ = writeln!(out, "\n{title}");
+fn section(out: &mut String, paint: Paint, title: &str, text: &str) {
+    let _ = writeln!(out, "\n{}", paint.bold(title));
     wrap(out, 2, text);
 }
 
 /// The rule's broken fixture, judged.
-fn example(rule: &Rule) -> String {
+fn example(rule: &Rule, paint: Paint) -> String {
     let mut out = String::new();
     let Some(trace) = rules::example::broken(rule) else { return out };
-    out.push_str("\nA broken example\n");
+    let _ = writeln!(out, "\n{}", paint.bold("A broken example"));
     out.push_str(&judge::dialogue(rule, &trace));
     out
 }

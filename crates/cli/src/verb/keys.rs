@@ -45,11 +45,7 @@ fn made(args: &KeygenArgs) -> Result<(), Exit> {
         _ => output::unwritable(&args.output, &error.to_string()),
     })?;
     // The public half first: a key that nobody can verify must not stay behind.
-    let public = match &args.public {
-        Some(path) => output::write(path, &set),
-        None => output::print(&set),
-    };
-    let written = public.and_then(|()| {
+    let written = output::publish(args.public.as_deref(), &set).and_then(|()| {
         let written = file.write_all(text.reveal().as_bytes());
         written.map_err(|error| output::unwritable(&args.output, &error.to_string()))
     });

@@ -6,7 +6,6 @@ use clap::{Command, CommandFactory as _};
 
 use crate::args::{ManArgs, suggestion};
 use crate::exit::{Exit, usage};
-use crate::verb::output;
 
 /// Prints one page, or writes all of them.
 pub(crate) fn run(args: &ManArgs) -> Exit {
@@ -29,10 +28,7 @@ pub(crate) fn run(args: &ManArgs) -> Exit {
     if let Err(error) = clap_mangen::Man::new(command.clone()).render(&mut page) {
         return usage(&format!("cannot write the page: {error}"), "free memory");
     }
-    match output::print(&String::from_utf8_lossy(&page)) {
-        Ok(()) => Exit::Clean,
-        Err(exit) => exit,
-    }
+    args.to.publish(&String::from_utf8_lossy(&page)).err().unwrap_or(Exit::Clean)
 }
 
 fn all(proof: Command, folder: &Path) -> Exit {

@@ -2,10 +2,13 @@
 
 use std::borrow::Cow;
 use std::fs;
-use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Seek as _, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use report::render::text::Paint;
+
+use crate::args::output::Destination;
 use crate::colour;
 use crate::exit::{Exit, concealed, usage};
 
@@ -30,10 +33,76 @@ pub(crate) fn print(text: &str) -> Result<(), Exit> {
     }
 }
 
+impl Destination {
+    /// Checks before the work that the file can be written, and that the work does not read it.
+    pub(crate) fn check(&self, read: &[&Path]) -> Result<(), Exit> {
+        let Some(path) = &self.output else { return Ok(()) };
+        distinct(&[path], read)?;
+        writable(path)
+    }
+
+    /// How a text for people is painted: files have no colours.
+    pub(crate) fn paint(&self) -> Paint {
+        Paint { colour: self.output.is_none() && colour::is_wanted() }
+    }
+
+    /// Prints a result, or writes it to a file that only its owner may read.
+    pub(crate) fn write(&self, text: &str) -> Result<(), Exit> {
+        self.output.as_deref().map_or_else(|| print(text), |path| write_private(path, text))
+    }
+
+    /// Prints a result, or writes it to a file that is meant for others.
+    pub(crate) fn publish(&self, text: &str) -> Result<(), Exit> {
+        publish(self.output.as_deref(), text)
+    }
+
+    /// Where lines go that come one by one.
+    pub(crate) fn lines(&self) -> Result<Lines<'_>, Exit> {
+        let open = |path| private(path).map(|file| (path, file)).map_err(|why| unwritable(path, &why.to_string()));
+        Ok(Lines(self.output.as_deref().map(open).transpose()?))
+    }
+}
+
+/// Lines of a result, printed or written to a file as they come.
+pub(crate) struct Lines<'d>(Option<(&'d Path, fs::File)>);
+
+impl Lines<'_> {
+    /// Prints or writes a line, which ends with a line feed.
+    pub(crate) fn write(&mut self, line: &str) -> Result<(), Exit> {
+        let Some((path, file)) = &mut self.0 else { return print(line) };
+        write_whole(file, line).map_err(|error| unwritable(path, &error.to_string()))
+    }
+}
+
+/// Prints a result, or writes it to a file that is meant for others.
+pub(crate) fn publish(to: Option<&Path>, text: &str) -> Result<(), Exit> {
+    to.map_or_else(|| print(text), |path| write(path, text))
+}
+
 /// Writes a report: only its owner may read it, also where it replaces a file that others could read.
 pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Exit> {
-    let written = private(path).and_then(|mut file| file.write_all(safe(&concealed(text)).as_bytes()));
+    write_new(path, private, text)
+}
+
+/// Opens a file and writes all of it. What could not be written whole is removed; a file that was there before stays, empty.
+fn write_new(path: &Path, open: fn(&Path) -> std::io::Result<fs::File>, text: &str) -> Result<(), Exit> {
+    let is_new = path.symlink_metadata().is_err();
+    let written = open(path).and_then(|mut file| {
+        write_whole(&mut file, text).inspect_err(|_| {
+            if is_new {
+                let _ = fs::remove_file(path);
+            }
+        })
+    });
     written.map_err(|error| unwritable(path, &error.to_string()))
+}
+
+/// Appends a text to a file, or nothing: a part of a report reads like a whole one. Devices and pipes keep what they got.
+fn write_whole(file: &mut fs::File, text: &str) -> std::io::Result<()> {
+    let before = file.stream_position().unwrap_or_default();
+    file.write_all(safe(&concealed(text)).as_bytes()).inspect_err(|_| {
+        let _ = file.set_len(before);
+    })
 }
 
 /// Opens a file to write that only its owner may read. Devices and pipes keep their permissions.
@@ -73,7 +142,7 @@ fn safe(text: &str) -> Cow<'_, str> {
 
 /// Writes a file that is meant for others.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Exit> {
-    fs::write(path, safe(&concealed(text)).as_bytes()).map_err(|error| unwritable(path, &error.to_string()))
+    write_new(path, |path| fs::File::create(path), text)
 }
 
 /// Replaces a file that is meant for others in one step: a reader sees the old text or the new one, never a part.

@@ -77,13 +77,14 @@ fn pruned(path: &Path, out: &Path) -> Result<Exit, Exit> {
 
 /// Makes the recorded calls again, and reports.
 async fn verified(run: &Run, args: &ReplayArgs) -> Result<Exit, Exit> {
+    args.task.to.check(&[&args.file])?;
     let calls = replay::recorded_calls(&args.file, &args.meaning.volatile).map_err(|bad| refused(&args.file, bad))?;
     let Some(server) = live(run, &args.meaning).await? else {
         return Err(usage("--verify needs a server", "--live URL, or -- COMMAND"));
     };
     let found = replay::verify(calls, server.options, &args.task.calls()).await;
     let report = format::Drift::of(&found, &run.redactor_of(&args.meaning.secrets()));
-    output::print(&match args.task.format {
+    args.task.to.write(&match args.task.format {
         VerifyFormat::Human => report.human(),
         VerifyFormat::Json => report.json(),
     })?;

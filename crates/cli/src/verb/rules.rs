@@ -7,7 +7,6 @@ use crate::args::saved_reports::{RoleArg, RulesArgs};
 use crate::args::unknown_rule;
 use crate::exit::{Exit, usage};
 use crate::format::rule_list;
-use crate::verb::output;
 
 /// Lists the selected rules.
 pub(crate) fn run(args: &RulesArgs) -> Exit {
@@ -15,6 +14,7 @@ pub(crate) fn run(args: &RulesArgs) -> Exit {
 }
 
 fn listed(args: &RulesArgs) -> Result<(), Exit> {
+    args.to.check(&[])?;
     let unknown = |pattern: &&String| !rules::all_rules().any(|rule| matches(pattern, rule.id));
     if let Some(pattern) = args.only.iter().find(unknown) {
         return Err(unknown_rule(pattern));
@@ -23,10 +23,10 @@ fn listed(args: &RulesArgs) -> Result<(), Exit> {
     if found.is_empty() {
         return Err(usage("no rule matches all options", "remove one of the options"));
     }
-    output::print(&if args.json {
+    args.to.publish(&if args.json {
         rule_list::json(&found, args.revision)
     } else {
-        rule_list::human(&found, args.revision)
+        rule_list::human(&found, args.revision, args.to.paint())
     })
 }
 

@@ -9,10 +9,8 @@ use report::saved::{Report, Subject};
 use crate::args::address;
 use crate::args::line::quoted;
 use crate::args::saved_reports::{BadgeArgs, DiffArgs, DiffFormat};
-use crate::colour;
 use crate::exit::{Exit, tell, usage};
 use crate::verb::{given_file, output};
-use report::render::text::Paint;
 use report::render::{badge, diff};
 use wire::redact::Secrets;
 
@@ -21,11 +19,12 @@ const LIMIT: u64 = 64 << 20;
 
 /// Makes a badge.
 pub(crate) fn badge(args: &BadgeArgs) -> Exit {
-    let drawn = report(&args.report).map(|report| badge::render(&report)).and_then(|text| match &args.output {
-        Some(path) => output::write(path, &text),
-        None => output::print(&text),
-    });
-    drawn.map_or_else(|exit| exit, |()| Exit::Clean)
+    drawn(args).map_or_else(|exit| exit, |()| Exit::Clean)
+}
+
+fn drawn(args: &BadgeArgs) -> Result<(), Exit> {
+    args.to.check(&[&args.report])?;
+    args.to.publish(&badge::render(&report(&args.report)?))
 }
 
 /// Compares two reports.
@@ -34,15 +33,15 @@ pub(crate) fn diff(args: &DiffArgs) -> Exit {
 }
 
 fn compared(args: &DiffArgs) -> Result<Exit, Exit> {
+    args.to.check(&[&args.old, &args.new])?;
     let (old, new) = (report(&args.old)?, report(&args.new)?);
     warn_about_other_subject(&old, &new);
     let comparison = compare(&old, &new);
-    let colour = colour::is_wanted();
     let text = match args.format {
-        DiffFormat::Human => diff::human(&old, &new, &comparison, Paint { colour }),
+        DiffFormat::Human => diff::human(&old, &new, &comparison, args.to.paint()),
         DiffFormat::Json => diff::json(&old, &new, &comparison),
     };
-    output::print(&text)?;
+    args.to.write(&text)?;
     Ok(if comparison.is_worse() { Exit::Finding } else { Exit::Clean })
 }
 

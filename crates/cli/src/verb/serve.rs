@@ -20,6 +20,7 @@ use reference::catalogue::Catalogue;
 use reference::tasks::Limits as TaskLimits;
 use reference::{Folder, Handshake, Options, Server};
 
+use crate::args::output::Destination;
 use crate::args::serve::{Catalog, ServeArgs};
 use crate::args::serve_tokens::Auth;
 use crate::exit::{Exit, tell, usage};
@@ -35,7 +36,8 @@ const FREED: usize = 1 << 20;
 /// Serves until a signal, or over stdio until stdin ends.
 pub(crate) fn run(args: &ServeArgs) -> Exit {
     if args.faults.list {
-        return list_faults(faults::server::all().map(|f| (f.name, f.rule, f.about, f.place())));
+        let faults = faults::server::all().map(|f| (f.name, f.rule, f.about, f.place()));
+        return list_faults(faults, &Destination::default());
     }
     keep_freed_memory();
     serving::run(async {
@@ -261,7 +263,10 @@ fn print_requirements(args: &ServeArgs, address: SocketAddr) {
 }
 
 /// Prints every fault: its name, the rule it breaks, what it does and where.
-pub(super) fn list_faults(faults: impl Iterator<Item = (&'static str, &'static str, &'static str, String)>) -> Exit {
+pub(super) fn list_faults(
+    faults: impl Iterator<Item = (&'static str, &'static str, &'static str, String)>,
+    to: &Destination,
+) -> Exit {
     let mut out = String::new();
     let mut number = 0;
     for (name, rule, about, place) in faults {
@@ -270,8 +275,5 @@ pub(super) fn list_faults(faults: impl Iterator<Item = (&'static str, &'static s
         number += 1;
     }
     let _ = writeln!(out, "\n{}. `proof explain RULE` explains the rule.", count(number, "fault"));
-    match output::print(&out) {
-        Ok(()) => Exit::Clean,
-        Err(exit) => exit,
-    }
+    to.publish(&out).err().unwrap_or(Exit::Clean)
 }

@@ -22,7 +22,7 @@ pub(crate) fn run(run: &Run, args: &SignArgs) -> Exit {
 }
 
 fn signed(args: &SignArgs) -> Result<(), Exit> {
-    let written: Vec<&Path> = args.output.iter().chain(&args.dsse).map(PathBuf::as_path).collect();
+    let written: Vec<&Path> = args.to.output.iter().chain(&args.dsse).map(PathBuf::as_path).collect();
     let read: Vec<&Path> = args.key.iter().chain([&args.lock]).map(PathBuf::as_path).collect();
     output::distinct(&written, &read)?;
     for path in written {
@@ -68,10 +68,7 @@ fn signed(args: &SignArgs) -> Result<(), Exit> {
     if let Some(path) = &args.dsse {
         output::write(path, &text(&dsse::envelope(&manifest, &signing)))?;
     }
-    match &args.output {
-        Some(path) => output::write(path, &text(&document)),
-        None => output::print(&text(&document)),
-    }
+    args.to.publish(&text(&document))
 }
 
 fn of<'s>(key: &'s NamedSigner, sign: &'s dyn Fn(&[u8]) -> Vec<u8>) -> Signing<'s> {

@@ -10,13 +10,11 @@ use wire::Revision;
 use crate::advice::asking;
 use crate::args::reach::environment;
 use crate::args::snapshot::{Drift, DriftFormat, SnapshotArgs};
-use crate::colour;
 use crate::exit::{self, Exit, tell_redacted, usage};
 use crate::format::drift as format;
 use crate::run::Run;
 use crate::verb::connecting::declared;
 use crate::verb::{given_file, output};
-use report::render::text::Paint;
 
 /// Writes a snapshot, or compares with one.
 pub(crate) fn run(run: &Run, args: &SnapshotArgs) -> Exit {
@@ -32,28 +30,21 @@ fn taken(run: &Run, args: &SnapshotArgs) -> Result<Exit, Exit> {
         usage("no server given", "add its URL, or its command after `--`: proof snapshot -- npx -y my-server")
     })?;
     let before = args.check.as_deref().map(read).transpose()?;
-    if let Some(path) = &args.output {
-        output::writable(path)?;
-    }
+    args.to.check(&[])?;
     let kept: Option<Revision> = before.as_ref().and_then(|one| one["revision"].as_str()?.parse().ok());
     let now = declared(run, &args.server.reach, address, args.revision.or(kept), failed)?.to_snapshot();
     // One mask for all secrets: a placeholder of this run would differ in every snapshot.
     let redactor = run.redactor_of(&args.server.secrets()).masked();
     let now = redactor.redact_value(&now);
     let before = before.map(|before| redactor.redact_value(&before));
-    let written = |text: String| match &args.output {
-        Some(path) => output::write(path, &text),
-        None => output::print(&text),
-    };
     let Some(before) = before else {
         let text = serde_json::to_string_pretty(&now).unwrap_or_default();
-        written(format!("{}\n", wire::escape::json(&text)))?;
+        args.to.publish(&format!("{}\n", wire::escape::json(&text)))?;
         return Ok(Exit::Clean);
     };
     let changes = Surface::from_snapshot(&before).changes(&Surface::from_snapshot(&now));
-    let colour = args.output.is_none() && colour::is_wanted();
-    written(match args.format {
-        DriftFormat::Human => format::human(&changes, Paint { colour }),
+    args.to.publish(&match args.format {
+        DriftFormat::Human => format::human(&changes, args.to.paint()),
         DriftFormat::Json => format::json(&changes),
         DriftFormat::Markdown => format::markdown(&changes),
     })?;

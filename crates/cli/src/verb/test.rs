@@ -3,6 +3,7 @@
 mod import;
 mod single;
 mod standin;
+mod waiting;
 mod watch;
 
 use std::ffi::OsStr;
@@ -15,7 +16,6 @@ use wire::redact::Secrets;
 use crate::advice;
 use crate::args::reach::{environment, inherited};
 use crate::args::test::{TestAction, TestArgs, TestFormat};
-use crate::colour;
 use crate::exit::{self, Exit, tell, usage};
 use crate::format::suite::{self, Style};
 use crate::run::Run;
@@ -47,7 +47,8 @@ fn run_files(run: &Run, args: &TestArgs) -> Result<Exit, Exit> {
     if args.coverage && matches!(args.format, TestFormat::Junit | TestFormat::Tap | TestFormat::Sarif) {
         return Err(usage("this format cannot show coverage", "--format human, json, markdown or html"));
     }
-    if let Some(path) = &args.output {
+    args.to.check(&[])?;
+    for (_, path) in &args.also {
         output::writable(path)?;
     }
     let replacement = standin::replacement(args)?;
@@ -93,6 +94,7 @@ async fn watch_or_run_once(run: &Run, args: &TestArgs, replacement: &Replacement
 
 async fn run_suites(run: &Run, args: &TestArgs, suites: &[Suite], replacement: &Replacement) -> Result<Exit, Exit> {
     exit::conceal(run.redactor_of(&secrets(args, suites)));
+    waiting::servers(args.wait, suites).await?;
     let begun = Instant::now();
     let played = play(run, args, suites, replacement).await;
     conclude(run, args, suites, &played, begun.elapsed())
@@ -137,23 +139,15 @@ fn conclude(
     played: &[FileResult],
     elapsed: Duration,
 ) -> Result<Exit, Exit> {
-    let stdout = args.output.is_none();
-    let colour = stdout && colour::is_wanted();
-    let style = Style { paint: Paint { colour }, verbose: args.verbose };
-    let text = match args.format {
-        TestFormat::Human => suite::human(played, elapsed, style),
-        TestFormat::Json => suite::json(played, elapsed),
-        TestFormat::Junit => suite::junit(played),
-        TestFormat::Tap => suite::tap(played),
-        TestFormat::Sarif => suite::sarif(played),
-        TestFormat::Markdown => suite::markdown(played),
-        TestFormat::Html => suite::html(played, elapsed),
+    let redactor = run.redactor_of(&secrets(args, suites));
+    let rendered = |format, paint| {
+        let text = rendered(format, played, elapsed, Style { paint, verbose: args.verbose });
+        redactor.redact_known(&text).into_owned()
     };
-    let text = run.redactor_of(&secrets(args, suites)).redact_known(&text).into_owned();
-    match &args.output {
-        Some(path) => output::write_private(path, &text)?,
-        None => output::print(&text)?,
+    for (format, path) in &args.also {
+        output::write_private(path, &rendered(*format, Paint { colour: false }))?;
     }
+    args.to.write(&rendered(args.format, args.to.paint()))?;
     let tally = Tally::of(played);
     if tally.failed > 0 {
         let unreached = |place: &test::MatrixRun| matches!(place.not_run, Some(NotRun::Unreached(_)));
@@ -165,6 +159,18 @@ fn conclude(
         return Ok(Exit::Finding);
     }
     Ok(Exit::Clean)
+}
+
+fn rendered(format: TestFormat, played: &[FileResult], elapsed: Duration, style: Style) -> String {
+    match format {
+        TestFormat::Human => suite::human(played, elapsed, style),
+        TestFormat::Json => suite::json(played, elapsed),
+        TestFormat::Junit => suite::junit(played),
+        TestFormat::Tap => suite::tap(played),
+        TestFormat::Sarif => suite::sarif(played),
+        TestFormat::Markdown => suite::markdown(played),
+        TestFormat::Html => suite::html(played, elapsed),
+    }
 }
 
 fn secrets(args: &TestArgs, suites: &[Suite]) -> Secrets {

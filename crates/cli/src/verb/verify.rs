@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lock::admission::{Examination, Signed};
 use lock::manifest::{Manifest, Refusal};
@@ -17,9 +17,9 @@ use crate::args::reach::Target;
 use crate::args::sign::{ManifestPlace, VerifyArgs, VerifyFormat};
 use crate::exit::{self, Exit, tell, usage};
 use crate::run::Run;
+use crate::verb::keys;
 use crate::verb::lock::{file, target};
 use crate::verb::manifest::{Unfetched, elsewhere, fetch, now, read, warn_of_no_expiry, well_known};
-use crate::verb::{keys, output};
 
 /// Verifies.
 pub(crate) fn run(run: &Run, args: &VerifyArgs) -> Exit {
@@ -58,6 +58,7 @@ impl Given {
 }
 
 fn verified(run: &Run, args: &VerifyArgs) -> Result<Exit, Exit> {
+    args.to.check(&read_files(args))?;
     let given = Given::of(run, args)?;
     let mut lock = args.lock.as_deref().map(file::existing).transpose()?;
     let name = args.name.clone().unwrap_or_else(|| given.manifest().name.clone());
@@ -87,6 +88,15 @@ fn verified(run: &Run, args: &VerifyArgs) -> Result<Exit, Exit> {
         tell("note: nothing was pinned");
     }
     Ok(if is_verified { Exit::Clean } else { Exit::Finding })
+}
+
+/// The files that are read, or changed by --pin.
+fn read_files(args: &VerifyArgs) -> Vec<&Path> {
+    let manifest = match &args.manifest {
+        ManifestPlace::File(path) => Some(path),
+        ManifestPlace::Auto | ManifestPlace::Url(_) => None,
+    };
+    manifest.into_iter().chain(&args.keys).chain(&args.lock).map(PathBuf::as_path).collect()
 }
 
 /// The keys that may count. On first use those that the manifest names itself; else those of `--keys`, or those that the lock
@@ -136,10 +146,8 @@ fn show(args: &VerifyArgs, manifest: &Manifest, judgement: &Judgement, refusals:
             "signedBy": judgement.signed_by,
             "refused": reasons,
         });
-        return output::print(&format!(
-            "{}\n",
-            escape::json(&serde_json::to_string_pretty(&document).unwrap_or_default())
-        ));
+        let text = serde_json::to_string_pretty(&document).unwrap_or_default();
+        return args.to.write(&format!("{}\n", escape::json(&text)));
     }
     let state = judgement.state.as_str();
     let word = if judgement.state == State::Tampered { state.to_uppercase() } else { state.to_owned() };
@@ -152,7 +160,7 @@ fn show(args: &VerifyArgs, manifest: &Manifest, judgement: &Judgement, refusals:
     for reason in reasons {
         let _ = writeln!(text, "refused: {}", escape::line(&reason));
     }
-    output::print(&text)
+    args.to.write(&text)
 }
 
 /// Pins the keys of the publisher and remembers the manifest. Another key is taken where the manifest names it, it signed the

@@ -52,6 +52,17 @@ fn telling(then: &str) -> Vec<String> {
 }
 
 #[test]
+fn changes_are_written_to_a_file_as_they_come() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("changes");
+    let words = ["watch", "--count", "2", "--for", "15", "-o", &*file.to_string_lossy()];
+    let ran = on(&words, &telling("echo \"$changed\"; echo \"$changed\"")).ends_with(0);
+    assert_eq!(ran.stdout, "", "{ran:?}");
+    let changes = std::fs::read_to_string(file).expect("the file");
+    assert_eq!(changes, "the tools have changed\nthe tools have changed\n");
+}
+
+#[test]
 fn a_watch_restarts_a_server_that_ended() {
     let folder = tempfile::tempdir().expect("a folder");
     let once = folder.path().join("once").display().to_string();

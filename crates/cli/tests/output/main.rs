@@ -5,6 +5,7 @@
 
 mod action;
 mod baseline;
+mod colours;
 mod environment;
 mod formats;
 mod harness;
@@ -26,3 +27,4 @@ mod serving;
 mod traces;
 mod verdicts;
 mod words;
+mod written;

@@ -3,6 +3,7 @@
 
 use document::quoted;
 use serde_json::Value;
+use url::Url;
 
 use crate::reference::filled;
 use crate::server::Launch;
@@ -177,12 +178,37 @@ impl Rule {
     }
 }
 
-/// Whether a URL fits a pattern. Scheme and host fit in any case, and a pattern without a path fits every path.
+/// Whether a URL fits a pattern. Scheme and host fit in any case, a pattern without a path fits every path, and the port `*` also
+/// stands for none. The URL counts as the address that is connected to, however it is spelled; so does a pattern that is a URL.
 fn url_fits(pattern: &str, url: &str) -> bool {
-    let (pattern_host, pattern_path) = host_and_path(pattern);
-    let (host, path) = host_and_path(url);
-    let path = if path.is_empty() { "/" } else { path };
-    wildcard(&pattern_host, &host) && (pattern_path.is_empty() || wildcard(pattern_path, path))
+    if pattern == "*" {
+        return true;
+    }
+    let Some(url) = address(url) else { return false };
+    let (host, path) = host_and_path(url.as_str());
+    let (written, rest) = host_and_path(pattern);
+    // In a pattern that is a URL, a missing path would become `/`.
+    let fits_path = |pattern: &str| rest.is_empty() || wildcard(pattern, path);
+    if let Some(any_port) = written.strip_suffix(":*") {
+        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        return wildcard(any_port, host.strip_suffix(&port).unwrap_or(&host)) && fits_path(rest);
+    }
+    match address(pattern).filter(Url::has_host) {
+        Some(pattern) => {
+            let (pattern, resolved) = host_and_path(pattern.as_str());
+            wildcard(&pattern, &host) && fits_path(resolved)
+        }
+        None => wildcard(&written, &host) && fits_path(rest),
+    }
+}
+
+/// A URL as the URL standard resolves it, without user and fragment.
+fn address(url: &str) -> Option<Url> {
+    let mut url = Url::parse(url).ok()?;
+    // A URL without a host has no user either.
+    let _ = (url.set_username(""), url.set_password(None));
+    url.set_fragment(None);
+    Some(url)
 }
 
 /// Scheme and host in small letters, without the dot that may end a host; and what follows them.

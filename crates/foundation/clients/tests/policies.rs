@@ -107,12 +107,13 @@ fn permissions_of_all_files_count_unless_the_administrator_says_otherwise() {
     assert!(denied(&mixed, "a", &npx).is_some() && denied(&mixed, "z", &stdio(&["y"])).is_none());
 }
 
+fn fits(pattern: &str, address: &str) -> bool {
+    let policy = policy(&[(Anyone, json!({ "deniedMcpServers": [{ "serverUrl": pattern }] }))]);
+    policy.denial("a", &url(address)).is_some()
+}
+
 #[test]
 fn urls_fit_by_host_and_path() {
-    let fits = |pattern: &str, address: &str| {
-        let policy = policy(&[(Anyone, json!({ "deniedMcpServers": [{ "serverUrl": pattern }] }))]);
-        policy.denial("a", &url(address)).is_some()
-    };
     for (pattern, address) in [
         ("https://mcp.example.com/*", "https://mcp.example.com/api"),
         ("https://mcp.example.com/*", "https://mcp.example.com"),
@@ -157,4 +158,17 @@ fn rules_that_are_unknown_are_said_and_the_others_count() {
     let settings = json!({ "deniedMcpServers": [{ "server": "a" }, { "serverName": "b" }] });
     assert_eq!(policy.add("file", Anyone, &settings, &variable).len(), 1);
     assert!(policy.denial("b", &stdio(&["x"])).is_some());
+}
+
+/// What Claude Code 2.1.197 does with spellings of a URL; `cargo xtask clients-peers` compares with the installed one.
+#[test]
+fn a_url_is_its_address_however_it_is_spelled() {
+    let rows: Vec<Value> = serde_json::from_str(include_str!("claude-code-urls.json")).expect("a table");
+    assert!(rows.len() >= 40);
+    for row in rows {
+        let list = row["list"].as_str().expect("a list");
+        let policy = policy(&[(Anyone, json!({ list: [{ "serverUrl": row["serverUrl"] }] }))]);
+        let decision = policy.decide("a", &url(row["url"].as_str().expect("a URL")));
+        assert_eq!(decision == Decision::Allowed, row["used"] == true, "{row}");
+    }
 }

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::CallsFormat;
+use crate::args::output::Destination;
 
 /// Write cases that expect what was recorded
 #[derive(Args)]
+#[command(mut_arg("output", |output| output.help("Write to the new file FILE instead of stdout")))]
 #[command(after_help = "\
 Examples:
   proof eval cases session.trace.jsonl
@@ -31,7 +33,6 @@ pub(crate) struct CasesArgs {
     /// File with the tools that were offered, relative to the new file
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: Option<String>,
-    /// Write to the new file FILE instead of stdout
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) to: Destination,
 }

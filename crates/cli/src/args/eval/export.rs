@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::tools::ToolsArgs;
+use crate::args::output::Destination;
 
 /// Print a server's tools in the form of a model's API
 #[derive(Args)]
@@ -32,9 +33,8 @@ pub(crate) struct ExportArgs {
     /// Make schemas strict, so that OpenAI's APIs hold the model to them
     #[arg(long, help_heading = "Output")]
     pub(crate) strict: bool,
-    /// Write to FILE instead of stdout
-    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) to: Destination,
     /// Also write names and remarks of all tools to FILE as JSON
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) report: Option<PathBuf>,

@@ -4,8 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::args::output::Destination;
+
 /// Translate tests of promptfoo or mcpchecker into cases
 #[derive(Args)]
+#[command(mut_arg("output", |output| output.help("Write to the new file FILE instead of stdout")))]
 #[command(after_help = "\
 Examples:
   proof eval import promptfooconfig.yaml
@@ -28,7 +31,6 @@ pub(crate) struct ImportArgs {
     /// File with the tools that are offered, relative to the new file
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: Option<String>,
-    /// Write to the new file FILE instead of stdout
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) to: Destination,
 }

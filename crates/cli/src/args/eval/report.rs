@@ -1,10 +1,9 @@
 //! Options that the verbs of `proof eval` share: which cases count, and what is reported.
 
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
 
 use super::percent;
+use crate::args::output::Destination;
 
 /// The cases that count.
 #[derive(Args, Clone)]
@@ -42,7 +41,6 @@ pub(crate) struct ReportArgs<F: ValueEnum + Clone + Send + Sync + 'static> {
     /// Report format
     #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
     pub(crate) format: F,
-    /// Write the report to FILE instead of stdout
-    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) to: Destination,
 }

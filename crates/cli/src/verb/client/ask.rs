@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use client::{Client, Listed, Params, Tool, argument_errors};
+use report::render::text::Paint;
 use serde_json::{Map, Value, json};
 use wire::{Era, Message};
 
@@ -23,7 +24,11 @@ pub(super) async fn ask(
     match &args.verb {
         None | Some(ClientVerb::Discover(_)) => {
             let text = client.discover().await?;
-            Ok(Printed::success(if args.json { show::raw(&text) } else { show::server(client, &text) }))
+            Ok(Printed::success(if args.json {
+                show::raw(&text)
+            } else {
+                show::server(client, &text, args.to.paint())
+            }))
         }
         Some(ClientVerb::Tools(_)) => {
             let (_, listed) = client.tools().await?;
@@ -46,11 +51,11 @@ pub(super) async fn ask(
     }
 }
 
-fn list(args: &ClientArgs, listed: &Listed, show: fn(&[Value]) -> String) -> Printed {
+fn list(args: &ClientArgs, listed: &Listed, show: fn(&[Value], Paint) -> String) -> Printed {
     Printed::success(if args.json {
         show::raw(&Value::Object(listed.result.clone()).to_string())
     } else {
-        show(&listed.items)
+        show(&listed.items, args.to.paint())
     })
 }
 
@@ -98,7 +103,7 @@ async fn call_tool(look: Look<'_>, client: &Client, call: &CallArgs) -> Result<P
     if failed {
         crate::exit::tell("error: the tool reports an error");
     }
-    Ok(Printed { text, exit: if failed { Exit::Finding } else { Exit::Clean } })
+    Ok(Printed { text: Some(text), exit: if failed { Exit::Finding } else { Exit::Clean } })
 }
 
 /// Why a tool that the server lists must not be called.

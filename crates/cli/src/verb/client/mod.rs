@@ -26,20 +26,21 @@ use crate::args::reach::environment;
 use crate::exit::{self, Exit, tell};
 use crate::run::Run;
 use crate::signals::interrupted;
-use crate::verb::{output, serve, sign_in};
+use crate::verb::{serve, sign_in};
 pub(in crate::verb) use arguments::parse as parse_argument;
 pub(crate) use conventions::verb_of as verb_of_extension;
 use observer::Notifications;
 
 /// The text to print, and the exit code.
 struct Printed {
-    text: String,
+    /// `None` where it was printed as it came.
+    text: Option<String>,
     exit: Exit,
 }
 
 impl Printed {
     const fn success(text: String) -> Self {
-        Self { text, exit: Exit::Clean }
+        Self { text: Some(text), exit: Exit::Clean }
     }
 }
 
@@ -68,6 +69,7 @@ pub(crate) fn run(run: &Run, args: &mut ClientArgs) -> Exit {
     if args.faults.list {
         return serve::list_faults(
             faults::client::all().map(|fault| (fault.name, fault.rule, fault.about, fault.place_and_scenario())),
+            &args.to,
         );
     }
     if let Err(exit) = args.settle_target() {
@@ -84,6 +86,7 @@ pub(crate) fn run(run: &Run, args: &mut ClientArgs) -> Exit {
 }
 
 fn start(run: &Run, args: &ClientArgs) -> Result<Exit, Exit> {
+    args.to.check(&[])?;
     let address = args.reach.address(args.named())?.ok_or_else(|| {
         no_server("add its URL at the end, or its command after `--`: proof client tools -- my-server")
     })?;
@@ -162,10 +165,9 @@ async fn request(args: &ClientArgs, client: &Client, notifications: Notification
         Err(exit) => Err(exit.into()),
     };
     match answer {
-        Ok(Printed { text, exit }) => match output::print(&text) {
-            Ok(()) => exit,
-            Err(exit) => exit,
-        },
+        Ok(Printed { text, exit }) => {
+            text.map_or(Ok(()), |text| args.to.write(&text)).map_or_else(|refused| refused, |()| exit)
+        }
         Err(NotPrinted::Reported(exit)) => exit,
         Err(NotPrinted::Client(error)) => failed(&error),
     }

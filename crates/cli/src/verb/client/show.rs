@@ -11,8 +11,9 @@ use serde_json::Value;
 use wire::escape::{self, snippet};
 
 use crate::exit::{Exit, tell};
+use crate::format::painted;
 use crate::verb::output;
-use report::render::text::{count, wrap};
+use report::render::text::{Paint, count, wrap};
 
 /// How much of a description is shown.
 const DESCRIPTION: usize = 1000;
@@ -60,12 +61,13 @@ fn text<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
 }
 
 /// Who the server is.
-pub(super) fn server(client: &Client, told: &str) -> String {
+pub(super) fn server(client: &Client, told: &str, paint: Paint) -> String {
     let result: Value = serde_json::from_str(told).unwrap_or_default();
     let greeting = client.greeting();
     let info = greeting.server_info().cloned().unwrap_or_default();
     let name = text(&info, "title").or_else(|| text(&info, "name")).unwrap_or("a server without a name");
-    let mut out = format!("{} {}\n", snippet(name, NAME), snippet(text(&info, "version").unwrap_or(""), 60));
+    let version = snippet(text(&info, "version").unwrap_or(""), 60);
+    let mut out = format!("{} {version}\n", paint.bold(&snippet(name, NAME)));
     let _ = writeln!(out, "{} over {}", greeting.revision, client.transport());
     if let Some(versions) = result.get("supportedVersions").and_then(Value::as_array) {
         let versions: Vec<_> = versions.iter().filter_map(Value::as_str).map(|v| snippet(v, 40)).collect();
@@ -95,21 +97,29 @@ fn capability(name: &str, value: &Value) -> String {
     if on.is_empty() { name } else { format!("{name} ({})", on.join(", ")) }
 }
 
-fn head(out: &mut String, item: &Value) {
+fn head(out: &mut String, item: &Value, paint: Paint) {
     let name = text(item, "name").unwrap_or("without a name");
     let title = text(item, "title").or_else(|| item.pointer("/annotations/title").and_then(Value::as_str));
     let title = title.filter(|title| *title != name).map(|title| format!(" - {}", snippet(title, NAME)));
-    wrap(out, 0, &format!("{}{}", snippet(name, NAME), title.unwrap_or_default()));
+    let name = snippet(name, NAME);
+    heading(out, &name, &title.unwrap_or_default(), paint);
     if let Some(description) = text(item, "description") {
         wrap(out, 4, &snippet(description, DESCRIPTION));
     }
 }
 
+/// A line that begins with a name in bold.
+fn heading(out: &mut String, name: &str, rest: &str, paint: Paint) {
+    let mut line = String::new();
+    wrap(&mut line, 0, &format!("{name}{rest}"));
+    *out += &painted::lead(&line, name, |name| paint.bold(name));
+}
+
 /// Tools and what they take.
-pub(super) fn tools(items: &[Value]) -> String {
+pub(super) fn tools(items: &[Value], paint: Paint) -> String {
     let mut out = String::new();
     for item in items {
-        head(&mut out, item);
+        head(&mut out, item, paint);
         let schema = &item["inputSchema"];
         let required: Vec<_> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {
@@ -123,10 +133,10 @@ pub(super) fn tools(items: &[Value]) -> String {
 }
 
 /// Prompts and what they take.
-pub(super) fn prompts(items: &[Value]) -> String {
+pub(super) fn prompts(items: &[Value], paint: Paint) -> String {
     let mut out = String::new();
     for item in items {
-        head(&mut out, item);
+        head(&mut out, item, paint);
         for argument in item["arguments"].as_array().into_iter().flatten() {
             let must = if argument["required"] == Value::Bool(true) { "" } else { "[optional] " };
             let about = snippet(text(argument, "description").unwrap_or(""), DESCRIPTION);
@@ -138,7 +148,7 @@ pub(super) fn prompts(items: &[Value]) -> String {
 }
 
 /// Resources, or templates of them.
-pub(super) fn resources(items: &[Value]) -> String {
+pub(super) fn resources(items: &[Value], paint: Paint) -> String {
     let (mut out, mut kind) = (String::new(), "resource");
     for item in items {
         let uri = text(item, "uri").or_else(|| text(item, "uriTemplate")).unwrap_or("without a URI");
@@ -146,7 +156,7 @@ pub(super) fn resources(items: &[Value]) -> String {
             kind = "template";
         }
         let mime = text(item, "mimeType").map(|mime| format!(" ({})", snippet(mime, 80)));
-        wrap(&mut out, 0, &format!("{}{}", snippet(uri, 400), mime.unwrap_or_default()));
+        heading(&mut out, &snippet(uri, 400), &mime.unwrap_or_default(), paint);
         let name = text(item, "title").or_else(|| text(item, "name")).unwrap_or("");
         let about = text(item, "description").map(|about| format!(": {about}")).unwrap_or_default();
         wrap(&mut out, 4, &snippet(&format!("{name}{about}"), DESCRIPTION));

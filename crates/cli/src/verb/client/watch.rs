@@ -11,7 +11,6 @@ use super::observer::Notifications;
 use super::{NotPrinted, Printed, show};
 use crate::args::client::{ClientArgs, WatchArgs};
 use crate::exit::{Exit, tell};
-use crate::verb::output;
 
 /// How long to watch without `--for`.
 const FOREVER: Duration = Duration::from_hours(24 * 365);
@@ -36,12 +35,13 @@ pub(super) async fn watch(
     };
     let deadline = Instant::now() + what.span.unwrap_or(FOREVER);
     let mut left = what.count.unwrap_or(usize::MAX);
+    let mut lines = args.to.lines()?;
     let mut listening = listen(client, &topics).await?;
     while left > 0 {
         tokio::select! {
             Some((method, params)) = notifications.recv() => {
                 if let Some(line) = line(args, &method, &params) {
-                    output::print(&line)?;
+                    lines.write(&line)?;
                     left -= 1;
                 }
             }
@@ -59,7 +59,7 @@ pub(super) async fn watch(
         }
     }
     client.stop_listening(&listening).await;
-    Ok(Printed { text: String::new(), exit: Exit::Clean })
+    Ok(Printed { text: None, exit: Exit::Clean })
 }
 
 async fn listen(client: &Client, topics: &Topics) -> Result<Listening, ClientError> {

@@ -24,6 +24,7 @@ use super::{strangers, syntax};
 use crate::args::doctor::DoctorArgs;
 use crate::args::suggestion;
 use crate::exit::{Exit, tell, usage};
+use crate::format::painted;
 use crate::run::Run;
 use crate::verb::{doctor, output};
 
@@ -71,7 +72,7 @@ fn examined(run: &Run, args: &DoctorArgs) -> Result<Exit, Exit> {
         return Ok(*exit);
     }
     let text = if args.is_json() { document(&found) } else { found.iter().map(|one| text(args, one)).collect() };
-    output::print(&text)?;
+    args.to.write(&text)?;
     let is_silent = found.iter().any(|one| matches!(one.answer, Some(Err(_))));
     let has_fault = !refused.is_empty() || found.iter().any(|one| !one.faults.is_empty() || one.is_withheld);
     Ok(match (is_silent, has_fault) {
@@ -165,9 +166,14 @@ fn text(args: &DoctorArgs, one: &Diagnosis) -> String {
         Some(Err(_)) => "does not answer",
         None => "not started",
     };
-    let mut out = String::new();
+    let (mut out, paint) = (String::new(), args.to.paint());
+    let state = match state {
+        "works" => paint.green(state),
+        "not started" => state.to_owned(),
+        _ => paint.red(state),
+    };
     let name = if args.name().is_some() { String::new() } else { format!(" {}", wire::escape::line(&entry.name)) };
-    let _ = writeln!(out, "{}{name} ({}): {state}", entry.client.id, entry.scope);
+    let _ = writeln!(out, "{} ({}): {state}", paint.bold(&format!("{}{name}", entry.client.id)), entry.scope);
     wrap(&mut out, 2, &format!("{} from {}", wire::escape::line(&launched(&entry.launch)), output::shown(&entry.path)));
     if let Some(Ok(line)) = &one.answer {
         wrap(&mut out, 2, &wire::escape::line(line));
@@ -176,15 +182,22 @@ fn text(args: &DoctorArgs, one: &Diagnosis) -> String {
         wrap(&mut out, 2, &wire::escape::line(&one.judged.words()));
     }
     for fault in &one.faults {
-        wrap(&mut out, 2, &format!("fault: {}", wire::escape::line(fault)));
+        out += &labelled("fault:", fault, |label| paint.red(label));
     }
     if let Some(way) = &one.way {
-        out.push_str(&doctor::steps(way));
+        out.push_str(&doctor::steps(way, paint));
     }
     for note in &one.notes {
-        wrap(&mut out, 2, &format!("note: {}", wire::escape::line(note)));
+        out += &labelled("note:", note, |label| paint.yellow(label));
     }
     out
+}
+
+/// A text after a label in colour.
+fn labelled(label: &str, text: &str, paint: impl Fn(&str) -> String) -> String {
+    let mut out = String::new();
+    wrap(&mut out, 2, &format!("{label} {}", wire::escape::line(text)));
+    painted::lead(&out, &format!("  {label}"), paint)
 }
 
 fn document(found: &[Diagnosis]) -> String {

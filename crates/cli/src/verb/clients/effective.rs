@@ -3,7 +3,7 @@
 use clients::policy::Policy;
 use clients::scope::{Candidate, Standing, standings};
 use clients::{Client, Scope};
-use report::render::text::wrap;
+use report::render::text::{Paint, wrap};
 use serde_json::{Value, json};
 
 use super::choices::{Approval, Choices};
@@ -14,6 +14,7 @@ use super::syntax;
 use super::unset::Unset;
 use crate::args::clients::EffectiveArgs;
 use crate::exit::{Exit, tell};
+use crate::format::painted;
 use crate::run::Run;
 use crate::verb::output;
 
@@ -54,6 +55,7 @@ pub(crate) fn run(run: &Run, args: &EffectiveArgs) -> Exit {
 }
 
 fn shown(run: &Run, args: &EffectiveArgs) -> Result<Exit, Exit> {
+    args.to.check(&[])?;
     let machine = Machine::here()?;
     let clients = Machine::named(&args.client)?;
     let mut restrictions = Restrictions::read(&machine, &clients, args.managed.as_deref())?;
@@ -68,9 +70,9 @@ fn shown(run: &Run, args: &EffectiveArgs) -> Result<Exit, Exit> {
             "unreadable": refused.iter().map(|one| json!({ "place": one.place, "what": one.what })).collect::<Vec<_>>(),
         });
         let text = serde_json::to_string_pretty(&value).unwrap_or_default();
-        output::print(&format!("{}\n", wire::escape::json(&text)))?;
+        args.to.write(&format!("{}\n", wire::escape::json(&text)))?;
     } else {
-        output::print(&text(&restrictions, &judged))?;
+        args.to.write(&text(&restrictions, &judged, args.to.paint()))?;
     }
     for one in &refused {
         tell(format_args!("error: {}: {}\n  try: {}", one.place, one.what, one.remedy));
@@ -135,13 +137,15 @@ fn words(standing: &Standing) -> String {
     }
 }
 
-fn text(restrictions: &Restrictions, judged: &[Judged]) -> String {
+fn text(restrictions: &Restrictions, judged: &[Judged], paint: Paint) -> String {
     let mut out = String::new();
     restrictions.words(&mut out);
     for one in judged {
         let entry = &one.entry;
-        let head = format!("{} {} ({}): {}", entry.client.id, entry.name, entry.scope, one.words());
-        wrap(&mut out, 0, &wire::escape::line(&head));
+        let name = wire::escape::line(&format!("{} {} ({})", entry.client.id, entry.name, entry.scope)).into_owned();
+        let mut head = String::new();
+        wrap(&mut head, 0, &format!("{name}: {}", wire::escape::line(&one.words())));
+        out += &painted::lead(&head, &name, |name| paint.bold(name));
         wrap(
             &mut out,
             4,

@@ -8,7 +8,7 @@ use clients::findings::{Issue, Known, Machine as Facts, issues};
 use clients::policy::Policy;
 use clients::scope::{Candidate, Standing, standings};
 use clients::{Client, Launch, Scope, plan, text};
-use report::render::text::{count, wrap};
+use report::render::text::{Paint, count, wrap};
 use serde_json::{Value, json};
 use wire::redact::Secrets;
 
@@ -20,6 +20,7 @@ use super::unset::{Finder, Unset};
 use super::write::{refused_file, unreadable};
 use crate::args::clients::ListArgs;
 use crate::exit::{self, Exit, tell};
+use crate::format::painted;
 use crate::run::Run;
 use crate::verb::output;
 
@@ -80,13 +81,14 @@ pub(crate) fn run(run: &Run, args: &ListArgs) -> Exit {
 }
 
 fn listed(run: &Run, args: &ListArgs) -> Result<Exit, Exit> {
+    args.to.check(&[])?;
     let machine = Machine::here()?;
     let (entries, refused) = entries(run, &machine, &Machine::named(&args.client)?);
     let notes = notes(&machine, &entries);
     if args.json {
-        output::print(&format!("{}\n", wire::escape::json(&document(&entries, &notes, &refused))))?;
+        args.to.write(&format!("{}\n", wire::escape::json(&document(&entries, &notes, &refused))))?;
     } else {
-        output::print(&table(&entries, &notes))?;
+        args.to.write(&table(&entries, &notes, args.to.paint()))?;
         for one in &refused {
             tell(format_args!("error: {}: {}\n  try: {}", one.place, one.what, one.remedy));
         }
@@ -180,7 +182,7 @@ pub(super) fn launched(launch: &Launch) -> String {
     }
 }
 
-fn table(entries: &[Entry], notes: &[Vec<String>]) -> String {
+fn table(entries: &[Entry], notes: &[Vec<String>], paint: Paint) -> String {
     let mut text = String::new();
     let name = |entry: &Entry| wire::escape::line(&entry.name).into_owned();
     let widest = |of: &dyn Fn(&Entry) -> usize, most: usize| entries.iter().map(of).max().unwrap_or(0).clamp(4, most);
@@ -194,12 +196,15 @@ fn table(entries: &[Entry], notes: &[Vec<String>]) -> String {
         } else {
             how
         };
-        let _ = writeln!(text, "{:<wide$}  {:<client$}  {:<7} {how}", name(entry), entry.client.id, entry.scope);
+        let named = paint.bold(&format!("{:<wide$}", name(entry)));
+        let _ = writeln!(text, "{named}  {:<client$}  {:<7} {how}", entry.client.id, entry.scope);
         if let Some(project) = &entry.project {
             wrap(&mut text, 4, &format!("in {}", wire::escape::line(project)));
         }
         for note in notes {
-            wrap(&mut text, 4, &wire::escape::line(note));
+            let mut wrapped = String::new();
+            wrap(&mut wrapped, 4, &wire::escape::line(note));
+            text += &painted::lines(&wrapped, |line| paint.yellow(line));
         }
     }
     if entries.is_empty() {

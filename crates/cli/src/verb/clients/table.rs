@@ -17,6 +17,7 @@ pub(crate) fn run(args: &ClientsArgs) -> Exit {
 }
 
 fn printed(args: &ClientsArgs) -> Result<(), Exit> {
+    args.to.check(&[])?;
     let machine = Machine::here()?;
     let all: Vec<_> = clients().iter().map(|client| (client, machine.is_found(client))).collect();
     let shown: Vec<_> = all.into_iter().filter(|(_, is_found)| *is_found || !args.found).collect();
@@ -24,12 +25,12 @@ fn printed(args: &ClientsArgs) -> Result<(), Exit> {
         let list = shown.iter().map(|(client, is_found)| document(&machine, client, *is_found));
         let value = json!({ "schema": "proof.clients/1", "clients": list.collect::<Value>() });
         let text = serde_json::to_string_pretty(&value).unwrap_or_default();
-        return output::print(&format!("{}\n", wire::escape::json(&text)));
+        return args.to.write(&format!("{}\n", wire::escape::json(&text)));
     }
-    let mut text = String::new();
+    let (mut text, paint) = (String::new(), args.to.paint());
     for (client, is_found) in &shown {
-        let mark = if *is_found { "  (found)" } else { "" };
-        let _ = writeln!(text, "{:<20} {}{mark}", client.id, client.name);
+        let mark = if *is_found { paint.green("  (found)") } else { String::new() };
+        let _ = writeln!(text, "{} {}{mark}", paint.bold(&format!("{:<20}", client.id)), client.name);
         for scope in [Scope::User, Scope::Project].into_iter().filter(|scope| client.scopes().contains(scope)) {
             if let Some(path) = machine.file(client, scope) {
                 wrap(&mut text, 4, &format!("{scope}: {}", output::shown(&path)));
@@ -38,7 +39,7 @@ fn printed(args: &ClientsArgs) -> Result<(), Exit> {
     }
     let found = shown.iter().filter(|(_, is_found)| *is_found).count();
     let _ = writeln!(text, "{} clients, {found} found on this machine", shown.len());
-    output::print(&text)
+    args.to.write(&text)
 }
 
 fn document(machine: &Machine, client: &'static Client, is_found: bool) -> Value {

@@ -12,7 +12,7 @@ use super::files::{bad, unreadable};
 use crate::args::eval::{ScoreArgs, ScoreFormat};
 use crate::exit::{Exit, tell, usage};
 use crate::format::eval::bfcl::{Category, Report, human, json};
-use crate::verb::{given_file, output};
+use crate::verb::given_file;
 
 /// How large a file may be, in bytes.
 const LIMIT: u64 = 512 << 20;
@@ -89,10 +89,7 @@ fn show(args: &ScoreArgs, report: &Report<'_>) -> Result<Exit, Exit> {
         ScoreFormat::Json => json(report, has_passed),
         ScoreFormat::Human | ScoreFormat::Html => human(report, has_passed, args.report.verbose),
     };
-    match &args.report.output {
-        Some(path) => output::write_private(path, &text)?,
-        None => output::print(&text)?,
-    }
+    args.report.to.write(&text)?;
     if report.mode == Mode::Prompt && report.verdicts.iter().any(|(_, verdict)| *verdict == Verdict::Unsupported) {
         tell("note: calls in Java's or JavaScript's syntax are not read; only models that call tools are scored there");
     }

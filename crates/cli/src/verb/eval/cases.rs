@@ -16,7 +16,7 @@ use crate::verb::{given_file, output};
 
 /// Writes the cases.
 pub(super) fn written(run: &Run, args: &CasesArgs) -> Result<Exit, Exit> {
-    if let Some(path) = args.output.as_deref().filter(|path| path.symlink_metadata().is_ok()) {
+    if let Some(path) = args.to.output.as_deref().filter(|path| path.symlink_metadata().is_ok()) {
         return Err(usage(&format!("{} exists already", output::shown(path)), "a new file for --output"));
     }
     let redactor = run.redactor();
@@ -44,10 +44,7 @@ pub(super) fn written(run: &Run, args: &CasesArgs) -> Result<Exit, Exit> {
         return Ok(Exit::Finding);
     }
     let text = write(&drafts, args.tools.as_deref());
-    match &args.output {
-        Some(path) => output::write_private(path, &text)?,
-        None => output::print(&text)?,
-    }
+    args.to.write(&text)?;
     Ok(Exit::Clean)
 }
 

@@ -15,7 +15,7 @@ pub(super) fn exported(run: &Run, args: &ExportArgs) -> Result<Exit, Exit> {
     if args.strict && !is_openai {
         return Err(usage("--strict needs an API with strict tools", "--format openai or --format openai-chat"));
     }
-    let written: Vec<_> = args.output.iter().chain(&args.report).map(|path| path.as_path()).collect();
+    let written: Vec<_> = args.to.output.iter().chain(&args.report).map(|path| path.as_path()).collect();
     written.iter().try_for_each(|path| output::writable(path))?;
     output::distinct(&written, &args.tools.tools.iter().map(|path| path.as_path()).collect::<Vec<_>>())?;
     let catalogue = offered::tools(run, &args.tools)?;
@@ -24,10 +24,7 @@ pub(super) fn exported(run: &Run, args: &ExportArgs) -> Result<Exit, Exit> {
     if let Some(path) = &args.report {
         output::write(path, &report(&exported, name(args.format)))?;
     }
-    match &args.output {
-        Some(path) => output::write(path, &tools(&exported))?,
-        None => output::print(&tools(&exported))?,
-    }
+    args.to.publish(&tools(&exported))?;
     let is_whole = !args.strict || exported.tools.iter().all(|tool| tool.is_strict);
     Ok(if is_whole { Exit::Clean } else { Exit::Finding })
 }

@@ -8,7 +8,7 @@ use super::files::{bad, unreadable};
 use crate::args::eval::{ScoreArgs, ScoreFormat};
 use crate::exit::{Exit, usage};
 use crate::format::eval::gorilla::{Mode, Report, Retrieval, human, json};
-use crate::verb::{given_file, output};
+use crate::verb::given_file;
 
 /// How large a file may be, in bytes.
 const LIMIT: u64 = 512 << 20;
@@ -35,10 +35,7 @@ pub(super) fn scored(args: &ScoreArgs) -> Result<Exit, Exit> {
         ScoreFormat::Json => json(&report),
         ScoreFormat::Human | ScoreFormat::Html => human(&report, args.report.verbose),
     };
-    match &args.report.output {
-        Some(path) => output::write_private(path, &text)?,
-        None => output::print(&text)?,
-    }
+    args.report.to.write(&text)?;
     Ok(if has_passed { Exit::Clean } else { Exit::Finding })
 }
 

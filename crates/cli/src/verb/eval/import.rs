@@ -17,7 +17,7 @@ const DEEPEST: usize = 16;
 
 /// Writes the cases, and lists what is not in them.
 pub(super) fn written(args: &ImportArgs) -> Result<Exit, Exit> {
-    if let Some(path) = args.output.as_deref().filter(|path| path.symlink_metadata().is_ok()) {
+    if let Some(path) = args.to.output.as_deref().filter(|path| path.symlink_metadata().is_ok()) {
         return Err(usage(&format!("{} exists already", output::shown(path)), "a new file for --output"));
     }
     let path = &args.file;
@@ -40,10 +40,7 @@ pub(super) fn written(args: &ImportArgs) -> Result<Exit, Exit> {
         return Ok(Exit::Finding);
     }
     let text = import.write(args.tools.as_deref());
-    match &args.output {
-        Some(path) => output::write(path, &text)?,
-        None => output::print(&text)?,
-    }
+    args.to.publish(&text)?;
     tell(format_args!("note: {}, {}", count(import.len(), "case"), count(import.remarks.len(), "remark")));
     Ok(Exit::Clean)
 }

@@ -5,18 +5,13 @@ use eval::lint::{Lint, Severity, lint};
 use super::{bfcl, files, offered};
 use crate::args::eval::EvalFormat;
 use crate::args::eval::lint::{LintArgs, LintSeverity};
-use crate::colour;
 use crate::exit::Exit;
 use crate::format::eval::lint::{Report, human, json};
 use crate::run::Run;
-use crate::verb::output;
-use report::render::text::Paint;
 
 /// Examines tools, and cases where there are some.
 pub(super) fn linted(run: &Run, args: &LintArgs) -> Result<Exit, Exit> {
-    if let Some(path) = &args.report.output {
-        output::writable(path)?;
-    }
+    args.report.to.check(&[])?;
     if let [questions, answers] = args.bfcl.as_slice() {
         return show(args, &bfcl::linted(questions, answers)?);
     }
@@ -39,13 +34,10 @@ fn show(args: &LintArgs, lint: &Lint) -> Result<Exit, Exit> {
     let text = match args.report.format {
         EvalFormat::Json => json(&report),
         EvalFormat::Human => {
-            let colour = args.report.output.is_none() && colour::is_wanted();
-            human(&report, Paint { colour }, args.report.verbose || least == Severity::Note)
+            let paint = args.report.to.paint();
+            human(&report, paint, args.report.verbose || least == Severity::Note)
         }
     };
-    match &args.report.output {
-        Some(path) => output::write_private(path, &text)?,
-        None => output::print(&text)?,
-    }
+    args.report.to.write(&text)?;
     Ok(if has_passed { Exit::Clean } else { Exit::Finding })
 }

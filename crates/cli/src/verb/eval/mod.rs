@@ -21,12 +21,11 @@ use std::path::Path;
 
 use ::eval::summary::{self, Run as Scores};
 use ::eval::{CaseFile, Catalogue, Sample, case};
-use report::render::text::{Paint, count, wrap};
+use report::render::text::{count, wrap};
 use wire::escape;
 use wire::redact::Redactor;
 
 use crate::args::eval::{Compat, EvalArgs, EvalVerb, ScoreArgs, ScoreFormat};
-use crate::colour;
 use crate::exit::{self, Exit, tell, usage};
 use crate::format::eval::{self, Report};
 use crate::run::Run;
@@ -55,9 +54,7 @@ pub(crate) fn run(run: &Run, args: &EvalArgs) -> Exit {
 }
 
 fn scored(run: &Run, args: &ScoreArgs) -> Result<Exit, Exit> {
-    if let Some(path) = &args.report.output {
-        output::writable(path)?;
-    }
+    args.report.to.check(&[])?;
     let [path] = args.files.as_slice() else {
         return Err(usage("several files of cases", "one file of cases, and answers with --calls FILE"));
     };
@@ -105,14 +102,11 @@ fn concluded(
         ScoreFormat::Json => eval::json(&report, &redactor),
         ScoreFormat::Html => eval::html(&report, &redactor),
         ScoreFormat::Human => {
-            let colour = args.report.output.is_none() && colour::is_wanted();
-            eval::human(&report, &redactor, Paint { colour }, args.report.verbose)
+            let paint = args.report.to.paint();
+            eval::human(&report, &redactor, paint, args.report.verbose)
         }
     };
-    match &args.report.output {
-        Some(path) => output::write_private(path, &text)?,
-        None => output::print(&text)?,
-    }
+    args.report.to.write(&text)?;
     Ok(if has_passed { Exit::Clean } else { Exit::Finding })
 }
 

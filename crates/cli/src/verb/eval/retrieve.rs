@@ -12,16 +12,14 @@ use crate::args::eval::retrieve::{ModeArg, RetrieveArgs};
 use crate::exit::{Exit, tell, usage};
 use crate::format::eval::retrieve::{Report, human, json};
 use crate::run::Run;
-use crate::verb::{given_file, output};
+use crate::verb::given_file;
 
 /// How large a file of vectors may be, in bytes.
 const VECTORS: u64 = 512 << 20;
 
 /// Searches for each prompt.
 pub(super) fn retrieved(run: &Run, args: &RetrieveArgs) -> Result<Exit, Exit> {
-    if let Some(path) = &args.report.output {
-        output::writable(path)?;
-    }
+    args.report.to.check(&[])?;
     let modes: Vec<Mode> = args.mode.iter().copied().map(mode).collect();
     if args.min_recall.is_some() && !modes.is_empty() && !modes.contains(&Mode::Bm25) {
         return Err(usage(
@@ -49,10 +47,7 @@ pub(super) fn retrieved(run: &Run, args: &RetrieveArgs) -> Result<Exit, Exit> {
         EvalFormat::Json => json(&report),
         EvalFormat::Human => human(&report, args.report.verbose),
     };
-    match &args.report.output {
-        Some(path) => output::write_private(path, &text)?,
-        None => output::print(&text)?,
-    }
+    args.report.to.write(&text)?;
     Ok(if has_passed { Exit::Clean } else { Exit::Finding })
 }
 

@@ -4,7 +4,6 @@ use crate::args::output::Format;
 use crate::args::scan::ScanArgs;
 use crate::exit::{Exit, usage};
 use crate::format::scan::classes;
-use crate::verb::output;
 
 /// Prints the table.
 pub(super) fn print(args: &ScanArgs) -> Result<Exit, Exit> {
@@ -13,9 +12,6 @@ pub(super) fn print(args: &ScanArgs) -> Result<Exit, Exit> {
         Format::Markdown => classes::markdown(),
         _ => return Err(usage("--classes is printed as text or Markdown", "use --format human or --format markdown")),
     };
-    match &args.output {
-        Some(path) => output::write_private(path, &text)?,
-        None => output::print(&text)?,
-    }
+    args.to.write(&text)?;
     Ok(Exit::Clean)
 }

@@ -18,7 +18,6 @@ use wire::redact::Redactor;
 use crate::args::output::Format;
 use crate::args::reach::{Target, environment};
 use crate::args::scan::{FailOn, ScanArgs};
-use crate::colour;
 use crate::exit::{self, Exit, usage};
 use crate::format::scan as format;
 use crate::format::scan::ScanView;
@@ -52,7 +51,7 @@ pub(crate) fn run(run: &Run, args: &ScanArgs) -> Exit {
 
 fn scanned(run: &Run, args: &ScanArgs) -> Result<Exit, Exit> {
     let suppressions = Suppressions::read(args.suppressions.as_deref())?;
-    for path in args.output.iter().chain(args.also.iter().map(|(_, path)| path)) {
+    for path in args.to.output.iter().chain(args.also.iter().map(|(_, path)| path)) {
         output::writable(path)?;
     }
     let mut scanner = Scanner::new();
@@ -153,12 +152,7 @@ fn write(args: &ScanArgs, view: &ScanView) -> Result<(), Exit> {
     for (format, path) in &args.also {
         output::write_private(path, &rendered(*format, view, Paint { colour: false }))?;
     }
-    let colour = args.output.is_none() && colour::is_wanted();
-    let text = rendered(args.format, view, Paint { colour });
-    match &args.output {
-        Some(path) => output::write_private(path, &text),
-        None => output::print(&text),
-    }
+    args.to.write(&rendered(args.format, view, args.to.paint()))
 }
 
 fn rendered(format: Format, view: &ScanView, paint: Paint) -> String {

@@ -43,10 +43,7 @@ fn written(args: &ImportArgs) -> Result<(), Exit> {
     }
     let texts = files.iter().map(|(path, one)| text(path.as_deref(), one)).collect::<Result<Vec<String>, Exit>>()?;
     for ((path, one), text) in files.iter().zip(&texts) {
-        match path {
-            Some(path) => output::write(path, text)?,
-            None => output::print(text)?,
-        }
+        output::publish(path.as_deref(), text)?;
         tell(summary(one, path.as_deref()).trim_end());
     }
     Ok(())

@@ -9,6 +9,7 @@ use net::Environment;
 use net::client::Command;
 use serde_json::Value;
 use serde_json_path::JsonPath;
+use url::Url;
 use wire::redact::Secrets;
 use wire::{Revision, Transport};
 
@@ -200,6 +201,15 @@ impl Suite {
             local.extend(command.cwd.clone());
         }
         local
+    }
+
+    /// The URLs of servers that it does not start.
+    pub fn urls_of_others(&self) -> Vec<Url> {
+        let url = |server: &Server| match &server.location {
+            Location::Url { url, command: None, .. } => Url::parse(url).ok(),
+            Location::Url { .. } | Location::Command(_) => None,
+        };
+        self.servers.iter().filter_map(url).collect()
     }
 
     /// The number of cases.

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use agent::{Endpoint, Outcome};
 use eval::judge::{Judgements, Kind, Label, Points, Prompt, Prompts, Work, agreement, labels, rate};
-use report::render::text::{Paint, count};
+use report::render::text::count;
 use wire::escape::line;
 use wire::redact::Secrets;
 
@@ -15,7 +15,6 @@ use super::model::{self, Model};
 use super::{cost, files, tell_error};
 use crate::args::eval::EvalFormat;
 use crate::args::eval::judge::{JudgeArgs, KindArg};
-use crate::colour;
 use crate::exit::{self, Exit, tell, usage};
 use crate::format::eval::judge::{Report, human, json};
 use crate::run::Run;
@@ -32,9 +31,7 @@ pub(super) fn judged(run: &Run, args: &JudgeArgs) -> Result<Exit, Exit> {
     if let Some(kind) = args.print {
         return output::print(kind_of(kind).default_prompt()).map(|()| Exit::Clean);
     }
-    if let Some(path) = &args.report.output {
-        output::writable(path)?;
-    }
+    args.report.to.check(&[])?;
     let prompts = prompts(args)?;
     let cases = files::cases(args.cases())?;
     let works = answers::works(args, &prompts, &cases)?;
@@ -168,13 +165,10 @@ fn concluded(
     let text = match args.report.format {
         EvalFormat::Json => json(&report, &redactor),
         EvalFormat::Human => {
-            let colour = args.report.output.is_none() && colour::is_wanted();
-            human(&report, &redactor, Paint { colour }, args.report.verbose)
+            let paint = args.report.to.paint();
+            human(&report, &redactor, paint, args.report.verbose)
         }
     };
-    match &args.report.output {
-        Some(path) => output::write_private(path, &text)?,
-        None => output::print(&text)?,
-    }
+    args.report.to.write(&text)?;
     Ok(if has_passed { Exit::Clean } else { Exit::Finding })
 }

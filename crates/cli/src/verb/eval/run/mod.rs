@@ -27,9 +27,7 @@ use settings::Settings;
 
 /// Asks and scores, or only scores what was recorded.
 pub(super) fn asked(run: &Run, args: &RunArgs) -> Result<Exit, Exit> {
-    if let Some(path) = &args.report.output {
-        output::writable(path)?;
-    }
+    args.report.to.check(&[])?;
     let cases = files::cases(&args.cases)?;
     if let Some(path) = &args.offline {
         return concluded_offline(run, args, &cases, (path, &recorded::read(path)?), (None, false));

@@ -61,6 +61,7 @@ pub(super) fn run(run: &Run, arguments: &[OsString]) -> Exit {
 }
 
 fn proved(run: &Run, args: &ProveArgs) -> Result<Exit, Exit> {
+    args.to.check(&[])?;
     let settings = settings(args)?;
     let named = revisions(&args.revision)?;
     let wanted = if named.is_empty() { Revision::ALL.to_vec() } else { named };
@@ -87,12 +88,9 @@ fn proved(run: &Run, args: &ProveArgs) -> Result<Exit, Exit> {
         CertificateFormat::Html => certificate.html(),
     };
     let text = exit::concealed(&text);
-    match &args.output {
-        Some(path) => {
-            output::write(path, &text)?;
-            tell(format_args!("{}", certificate.conclusion()));
-        }
-        None => output::print(&text)?,
+    args.to.publish(&text)?;
+    if args.to.output.is_some() {
+        tell(format_args!("{}", certificate.conclusion()));
     }
     Ok(if certificate.is_clean() { Exit::Clean } else { Exit::Finding })
 }
