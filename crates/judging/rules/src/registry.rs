@@ -123,6 +123,7 @@ static PAGES: &[&[Rule]] = &[
     safety::params::RULES,
     safety::http::RULES,
     safety::serf::RULES,
+    safety::lists::RULES,
     documents::RULES,
 ];
 

@@ -5,6 +5,7 @@ pub mod delivery;
 pub(crate) mod http;
 pub(crate) mod lasting;
 mod leak;
+pub(crate) mod lists;
 pub mod marks;
 pub(crate) mod params;
 pub(crate) mod process;

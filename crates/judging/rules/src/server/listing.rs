@@ -9,6 +9,7 @@ use wire::meta;
 use wire::trace::{Content, header};
 use wire::{Era, Kind, Party, Transport, method};
 
+use super::side_effects::{Requests, side_effects};
 use crate::verdict::{Breach, Kept, Located, Verdict};
 use crate::view::{Call, MessageAt, View};
 
@@ -233,14 +234,19 @@ fn cursor_of<'v>(call: &Call<'v>) -> Option<&'v Value> {
 }
 
 /// A list read to its end at one time.
-struct Snapshot<'v> {
-    connection: u32,
-    from: usize,
-    to: usize,
-    keys: BTreeSet<&'v str>,
+pub(crate) struct Snapshot<'v> {
+    /// The connection that asked.
+    pub connection: u32,
+    /// The event of the first request.
+    pub from: usize,
+    /// The event of the last response.
+    pub to: usize,
+    /// The keys of its items.
+    pub keys: BTreeSet<&'v str>,
 }
 
-fn snapshots<'v>(view: &View<'v>, list: &List) -> Vec<Snapshot<'v>> {
+/// Every reading of a list to its end whose items all have a key, in the order in which they began.
+pub(crate) fn snapshots<'v>(view: &View<'v>, list: &List) -> Vec<Snapshot<'v>> {
     let snapshot = |walk: Walk<'v>| {
         let (first, last) = (walk.first()?, walk.last()?);
         let keys: Option<Vec<_>> = walk.iter().map(|page| page.keys(list)).collect();
@@ -254,11 +260,17 @@ fn snapshots<'v>(view: &View<'v>, list: &List) -> Vec<Snapshot<'v>> {
     walks(view, list).into_iter().filter_map(snapshot).collect()
 }
 
-/// Judges that the list is the same on every connection. It may change with time: only two connections that differ to and
-/// fro (one, the other, the one again, the other again) are beyond that excuse.
+/// Judges that the list is the same on every connection, whatever was called there. It may change with time: only two
+/// connections that differ to and fro (one, the other, the one again, the other again) are beyond that excuse, and a call that
+/// makes the same difference on both.
 pub(crate) fn same_everywhere(view: &View<'_>, list: &List) -> Verdict {
     if credentials(view).len() > 1 {
         return Verdict::NotSeen("requests were authorized differently, so lists may differ".to_owned());
+    }
+    if !may_change(view, list)
+        && let Some(effect) = side_effects(view, list, &Requests::of(view)).first()
+    {
+        return Verdict::Broken(effect.breach(list, "it must not depend on what was asked before"));
     }
     let seen = snapshots(view, list);
     let mut same = Vec::new();
@@ -290,6 +302,11 @@ fn credentials<'v>(view: &View<'v>) -> BTreeSet<Option<&'v str>> {
         _ => None,
     });
     heads.collect()
+}
+
+/// Whether a server says that such a list may change.
+pub(crate) fn may_change(view: &View<'_>, list: &List) -> bool {
+    view.capability(&format!("{}.listChanged", list.capability)).is_some()
 }
 
 /// Judges that the same items come in the same order.

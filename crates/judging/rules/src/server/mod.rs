@@ -7,5 +7,6 @@ pub(crate) mod items;
 pub(crate) mod listing;
 pub(crate) mod prompts;
 pub(crate) mod resources;
+pub(crate) mod side_effects;
 pub(crate) mod tools;
 pub(crate) mod utilities;

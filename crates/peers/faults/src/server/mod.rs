@@ -31,6 +31,7 @@ mod serf;
 mod service;
 mod serving;
 mod sessions;
+mod side_effects;
 mod sse;
 mod state;
 mod stdio;
@@ -283,7 +284,7 @@ impl Fault {
     }
 }
 
-const FAMILIES: [&[&Fault]; 29] = [
+const FAMILIES: [&[&Fault]; 30] = [
     jsonrpc::FAULTS,
     ping::FAULTS,
     envelopes::FAULTS,
@@ -297,6 +298,7 @@ const FAMILIES: [&[&Fault]; 29] = [
     prompts::FAULTS,
     completion::FAULTS,
     lists::FAULTS,
+    side_effects::FAULTS,
     logging::FAULTS,
     patterns::FAULTS,
     rounds::FAULTS,

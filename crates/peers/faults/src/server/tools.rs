@@ -22,6 +22,28 @@ pub(super) const FAULTS: &[&Fault] = &[
         }),
     ),
     &fault(
+        "unknown-id-as-error",
+        "tools.failures-reported",
+        "a tool answers an id that names nothing with a protocol error",
+        Kind::Several(&[
+            Kind::Lists(LIST, "tools", |tool| {
+                let id = json!({ "type": "string", "description": "The book's id, such as `b1`" });
+                renamed(tool)["inputSchema"] =
+                    json!({ "type": "object", "properties": { "id": id }, "required": ["id"] });
+            }),
+            Kind::Answers(|asked, answer| {
+                if asked.is("tools/call") && asked.param("name") == "faulty" {
+                    *answer = if asked.param("arguments")["id"] == "b1" {
+                        success(asked, "A book")
+                    } else {
+                        error(asked, INTERNAL_ERROR, "Internal error")
+                    };
+                }
+            }),
+        ]),
+    )
+    .breaks_too(&["meta.server-info"]),
+    &fault(
         "image-with-prefix",
         "shape.formats",
         "results of tools end with an image that is a `data:` URI instead of Base64",
@@ -301,7 +323,14 @@ fn is_unknown(answer: &Value) -> bool {
 
 /// A result that reports a failure, dressed for the era.
 fn failure(asked: &ServiceRequest, text: &str) -> Value {
-    let mut result = json!({ "content": [{ "type": "text", "text": text }], "isError": true });
+    let mut answer = success(asked, text);
+    answer["result"]["isError"] = json!(true);
+    answer
+}
+
+/// A result of a text, dressed for the era.
+fn success(asked: &ServiceRequest, text: &str) -> Value {
+    let mut result = json!({ "content": [{ "type": "text", "text": text }] });
     if asked.is_modern() {
         result["resultType"] = json!("complete");
     }

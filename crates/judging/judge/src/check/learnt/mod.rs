@@ -63,6 +63,8 @@ struct Facts {
     lasting: Option<LastingCall>,
     /// What the templates make, where it could be read: one URI for each.
     made: Vec<String>,
+    /// The methods of the lists that differed after tools had been called.
+    varying: BTreeSet<&'static str>,
 }
 
 impl Learnt {
@@ -158,6 +160,21 @@ impl Learnt {
     /// URIs that templates make and that could be read, one for each template.
     pub fn made_uris(&self) -> Vec<String> {
         self.facts().made.clone()
+    }
+
+    /// A list differs after tools were called.
+    pub fn varies(&self, method: &'static str) {
+        self.facts().varying.insert(method);
+    }
+
+    /// Whether this list was seen to differ after calls.
+    pub fn list_varies(&self, method: &str) -> bool {
+        self.facts().varying.contains(method)
+    }
+
+    /// Whether any list was.
+    pub fn any_list_varies(&self) -> bool {
+        !self.facts().varying.is_empty()
     }
 
     /// A call of a tool went unanswered.

@@ -14,7 +14,7 @@ use wire::{Era, Message, Revision};
 use super::http::streams;
 use super::patterns::{Span, lasting, reports_on, seems_to_last};
 use super::questions::questions;
-use super::tools;
+use super::{side_effects, tools};
 use crate::check::context::{Abort, ProbeContext, Reply};
 use crate::check::learnt::{LastingCall, Success, Values, corrected, variants};
 use crate::check::probe::{Probe, Script};
@@ -55,11 +55,13 @@ fn learn(case: &ProbeContext) -> Script<'_> {
         describe(case, &mut values);
         // Rules compare calls with the list, and lists with each other, within one trace.
         relist(case).await?;
-        let outcome = explore(case, &mut values, begun).await;
+        let outcome = match explore(case, &mut values, begun).await {
+            Ok(()) => side_effects::compare(case).await,
+            outcome => outcome,
+        };
         case.setting().learnt.keep(values);
         case.setting().learnt.settle();
-        outcome?;
-        relist(case).await
+        outcome
     })
 }
 

@@ -11,18 +11,47 @@ use super::prompts::{Likely, likely};
 use crate::check::context::{Abort, ProbeContext};
 use crate::check::lock::ChangeGuard;
 use crate::check::probe::{Probe, Script};
-use crate::check::survey::PAGES;
+use crate::check::survey::{PAGES, Survey};
 
 /// How many items of a list are read.
 const ITEMS: usize = 6;
 
-/// Every list: method, the result's member, the capability.
-const LISTS: [(&str, &str, &str); 4] = [
-    ("tools/list", "tools", "tools"),
-    ("resources/list", "resources", "resources"),
-    ("resources/templates/list", "resourceTemplates", "resources"),
-    ("prompts/list", "prompts", "prompts"),
+/// A kind of list.
+pub(super) struct ListKind {
+    /// The method that lists it.
+    pub method: &'static str,
+    /// The result's member that holds it.
+    pub member: &'static str,
+    /// The item's member that identifies it.
+    pub key: &'static str,
+    /// The capability of servers that have it.
+    pub capability: &'static str,
+}
+
+/// Every list.
+pub(super) const LISTS: [ListKind; 4] = [
+    ListKind { method: "tools/list", member: "tools", key: "name", capability: "tools" },
+    ListKind { method: "resources/list", member: "resources", key: "uri", capability: "resources" },
+    ListKind {
+        method: "resources/templates/list",
+        member: "resourceTemplates",
+        key: "uriTemplate",
+        capability: "resources",
+    },
+    ListKind { method: "prompts/list", member: "prompts", key: "name", capability: "prompts" },
 ];
+
+impl ListKind {
+    /// The list as the survey had it.
+    pub(super) fn surveyed<'s>(&self, survey: &'s Survey) -> &'s [Value] {
+        match self.member {
+            "tools" => &survey.tools,
+            "resources" => &survey.resources,
+            "resourceTemplates" => &survey.templates,
+            _ => &survey.prompts,
+        }
+    }
+}
 
 /// Makes sure that the whole list is known as it is now, and that no other case changes it until the turn is dropped: what is
 /// on no list can only then be told to be unknown.
@@ -41,7 +70,7 @@ pub(super) const AGAIN: Probe = Probe::shared("lists-again", again);
 /// probes must not be what decides whether one that fades is seen.
 fn again(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        for (method, member, capability) in LISTS {
+        for ListKind { method, member, capability, .. } in LISTS {
             if !case.survey().has(capability) {
                 continue;
             }
@@ -64,7 +93,7 @@ pub(super) const CURSORS: Probe = Probe::shared("invalid-cursors", cursors);
 fn cursors(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let mut foreign = None::<Value>;
-        for (method, _, capability) in LISTS {
+        for ListKind { method, capability, .. } in LISTS {
             if !case.survey().has(capability) {
                 continue;
             }

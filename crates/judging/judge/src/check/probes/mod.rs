@@ -13,6 +13,7 @@ mod patterns;
 mod prompts;
 mod questions;
 mod rounds;
+mod side_effects;
 mod sse;
 mod stdio;
 mod strain;
@@ -84,6 +85,7 @@ pub const PROBES: &[&Probe] = &[
     &modern::GREETED_AS_LEGACY,
     &modern::INCAPABLE,
     &lists::AGAIN,
+    &side_effects::AROUND_CALLS,
     &tools::CALLS,
     &tools::ASKING,
     &tools::FAILING,

@@ -5,8 +5,9 @@ use std::time::Duration;
 use schema::sample::{Style, object};
 use schema::vary::{beyond_bounds, constraints_broken, left_out, refused, refused_within};
 use serde_json::{Map, Value, json};
-use wire::Revision;
+use wire::error_code::INTERNAL_ERROR;
 use wire::trace::Stimulus;
+use wire::{Message, Revision};
 
 use super::lists::settled;
 use super::patterns::{Span, lasting};
@@ -255,6 +256,72 @@ fn wrong_arguments(case: &ProbeContext) -> Script<'_> {
         for (name, arguments) in failing.take(FAILING_CALLS) {
             case.request("tools/call", json!({ "name": name, "arguments": arguments })).await?;
         }
-        Ok(())
+        ids_of_nothing(case).await
     })
+}
+
+/// The number in an id that most likely names nothing.
+const NO_NUMBER: u32 = 99_999;
+
+/// Values of the form of an id that names something: with another number in it.
+fn ids_like(member: &str, known: &Value) -> Vec<Value> {
+    let is_id = member == "id" || member.ends_with("_id") || member.ends_with("Id");
+    if known.is_u64() {
+        return is_id.then(|| json!(NO_NUMBER)).into_iter().collect();
+    }
+    let Some(text) = known.as_str() else { return Vec::new() };
+    let Some(end) = text.rfind(|c: char| c.is_ascii_digit()).map(|last| last + 1) else { return Vec::new() };
+    let begin = text[..end].trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let with = |number: String| json!(format!("{}{number}{}", &text[..begin], &text[end..]));
+    vec![with(NO_NUMBER.to_string()), with("9".repeat(end - begin))]
+}
+
+/// Arguments of a tool that only reads with which it succeeds, and the same with an id that names nothing.
+fn of_nothing(case: &ProbeContext, tool: &Value) -> Option<(String, [Map<String, Value>; 2])> {
+    let (name, input) = (tool.get("name")?.as_str()?, tool.get("inputSchema")?);
+    let known = case.setting().learnt.arguments(name).filter(|_| !case.setting().learnt.asks(name))?;
+    let validator = schema::Validator::new(input).ok()?;
+    let mut made =
+        known.iter().flat_map(|(member, value)| ids_like(member, value).into_iter().map(move |id| (member, id)));
+    made.find_map(|(member, id)| {
+        let mut arguments = known.clone();
+        arguments.insert(member.clone(), id);
+        let is_new = arguments != known && validator.is_valid(&Value::Object(arguments.clone()));
+        is_new.then(|| (name.to_owned(), [known.clone(), arguments]))
+    })
+}
+
+/// How long a call may have taken of a tool that is asked for what is not there.
+const SOON: Duration = Duration::from_millis(200);
+
+/// Ids that name nothing. Where that is an internal error, it is asked for again, and for what is there.
+async fn ids_of_nothing(case: &ProbeContext) -> Result<(), Abort> {
+    let reads = |tool: &&Value| is_callable(case, tool) && client::only_reads(tool);
+    let tools = case.survey().tools.iter().filter(reads);
+    let asked = tools.filter_map(|tool| of_nothing(case, tool));
+    let soon = |name: &str| case.setting().learnt.took(name).is_some_and(|took| took < SOON);
+    for (name, [known, unknown]) in asked.filter(|(name, _)| soon(name)).take(FAILING_CALLS) {
+        let call = |arguments: &Map<String, Value>| json!({ "name": name, "arguments": arguments });
+        let reply = case.request("tools/call", call(&unknown)).await?;
+        if reply.0.as_ref().and_then(Message::error_code) == Some(INTERNAL_ERROR) {
+            case.request("tools/call", call(&unknown)).await?;
+            case.request("tools/call", call(&known)).await?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::ids_like;
+
+    #[test]
+    fn an_id_of_the_known_form_has_another_number() {
+        assert_eq!(ids_like("book", &json!("b1")), [json!("b99999"), json!("b9")]);
+        assert_eq!(ids_like("book", &json!("buch-ß12-x")), [json!("buch-ß99999-x"), json!("buch-ß99-x")]);
+        assert_eq!(ids_like("station_id", &json!(7)), [json!(99_999)]);
+        assert!(ids_like("a", &json!(7)).is_empty() && ids_like("id", &json!("x")).is_empty());
+    }
 }

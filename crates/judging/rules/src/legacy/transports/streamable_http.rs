@@ -2,7 +2,7 @@
 //! revisions still say stands with them, in `basic/transports/streamable_http`.
 
 use wire::revision::{R2025_03_26, R2025_11_25, R2026_07_28};
-use wire::{Revision, Transport, trace::SseFields};
+use wire::{RequestId, Revision, Transport, trace::SseFields};
 
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Breach, Located, Verdict};
@@ -94,6 +94,13 @@ fn all_answered(x: &Exchange<'_>) -> bool {
     x.requests().all(|request| x.response_to(request).is_some())
 }
 
+/// Whether a stream carries what may be meant as the response, under another id or in another form: then it was over.
+fn misanswers(view: &View<'_>, x: &Exchange<'_>) -> bool {
+    let fits = |id: Option<&RequestId>| x.requests().any(|request| request.message.id() == id);
+    x.responses().any(|response| !fits(response.message.id()))
+        || view.invalid_by_subject().any(|invalid| invalid.exchange == x.number)
+}
+
 fn any_cancelled(view: &View<'_>, x: &Exchange<'_>) -> bool {
     x.requests().any(|request| view.cancellation_of(request).is_some())
 }
@@ -150,7 +157,8 @@ fn stream_primed(view: &View<'_>) -> Verdict {
 
 fn retry_before_disconnect(view: &View<'_>) -> Verdict {
     let all = view.endpoint_exchanges();
-    let unanswered = answering(view).into_iter().filter(|x| !all_answered(x) && !any_cancelled(view, x));
+    let unanswered =
+        answering(view).into_iter().filter(|x| !all_answered(x) && !any_cancelled(view, x) && !misanswers(view, x));
     let left =
         all.iter().copied().filter(|x| x.is("GET") && x.is_stream() && x.succeeded() && continues_elsewhere(&all, x));
     let cut = unanswered.chain(left).filter(|x| polls(x) && x.ended() && resumable(x) && !expired(&all, x));

@@ -35,7 +35,7 @@ pub(crate) const RULES: &[Rule] = &[
             "The list of resources MUST NOT depend on the connection that asks, nor on what was asked on it before.",
         )
         .needs("resources")
-        .how("Compares whole lists read on different connections with the same credentials; only lists that differ repeatedly by connection count, since a list may change with time.")
+        .how("Compares whole lists read on different connections with the same credentials; only lists that differ repeatedly by connection count, since a list may change with time. Where `listChanged` is not declared, a call counts that changes the list in the same way on two connections, with the list read twice before and twice after it.")
         .fix("Make the list from configuration and the caller's authorization, never from state kept per connection.")
         .timed()
         .judge(|view| listing::same_everywhere(view, &RESOURCES)),

@@ -1,6 +1,6 @@
 //! What the schema says of errors that come from a tool itself.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS};
 use wire::revision::{R2024_11_05, R2025_11_25};
 use wire::trace::StimulusKind;
@@ -20,7 +20,7 @@ pub(crate) const RULES: &[Rule] = &[server("tools.failures-reported")
         "An error of the tool itself SHOULD be reported in a result with `isError: true`, not as a protocol error.",
     )
     .needs("tools")
-    .how("Makes a call that is known to fail in the tool (`failing` among the hints) and checks whether a result says so. Of other calls, an error -32603 counts whose message speaks of the very arguments, where these fit the schema and the tool succeeds with others.")
+    .how("Makes a call that is known to fail in the tool (`failing` among the hints) and checks whether a result says so. Of other calls, an error -32603 counts whose message speaks of the very arguments, where these fit the schema and the tool succeeds with others, and one for an id that names nothing: asked for twice, while the same call with an id of the same form succeeds afterwards.")
     .fix("Catch what a tool throws and answer with its text as content and `isError: true`, so that the model sees it.")
     .judge(failures_reported)];
 
@@ -56,11 +56,58 @@ fn over_arguments<'v>(view: &View<'v>) -> Vec<(usize, Kept)> {
         let schema = tools.definition(name.as_str()?)?.get("inputSchema")?;
         let said = call.error()?.get("message")?.as_str()?;
         let fits = matches!(fit(schema, arguments, view.budget()), Fit::Yes);
+        let speaks = || speaks_of(said, arguments) && works(name);
         let why = "the tool fails over its arguments, and says so by a protocol error, which the model never sees";
-        (fits && speaks_of(said, arguments) && works(name))
+        (fits && (speaks() || names_nothing(&calls, call)))
             .then(|| (response.event, Err(response.breach("/error", why))))
     });
     judged.collect()
+}
+
+/// Whether a call that ends in an internal error did so before, too, and the same call succeeds after it with an id of the same
+/// form in the place of one.
+fn names_nothing(calls: &[Call<'_>], failed: &Call<'_>) -> bool {
+    let asked = |call: &Call<'_>| {
+        let params = call.request.message.params()?;
+        Some((params.get("name")?.clone(), params.get("arguments")?.as_object()?.clone()))
+    };
+    let Some((name, arguments)) = asked(failed) else { return false };
+    let here = |call: &&Call<'_>| call.request.connection == failed.request.connection;
+    let before = calls.iter().filter(here).filter(|call| call.request.event < failed.request.event);
+    let failed_before = before
+        .filter(|call| call.error_code() == Some(INTERNAL_ERROR))
+        .any(|call| asked(call).is_some_and(|(other, same)| other == name && same == arguments));
+    let after = || calls.iter().filter(here).filter(|call| call.request.event > failed.request.event);
+    failed_before
+        && after().any(|call| {
+            let succeeds = call.result().is_some_and(|r| r.get("isError") != Some(&Value::Bool(true)));
+            succeeds && asked(call).is_some_and(|(other, known)| other == name && differ_in_an_id(&known, &arguments))
+        })
+}
+
+/// Whether arguments differ in one member alone, by the number in it.
+fn differ_in_an_id(known: &Map<String, Value>, unknown: &Map<String, Value>) -> bool {
+    let mut different = known.iter().filter(|(member, value)| unknown.get(*member) != Some(*value));
+    let Some((member, value)) = different.next() else { return false };
+    let alike = match (value, unknown.get(member)) {
+        (Value::String(one), Some(Value::String(other))) => form(one) == form(other),
+        (Value::Number(one), Some(Value::Number(other))) => one.is_u64() && other.is_u64(),
+        _ => false,
+    };
+    alike && different.next().is_none() && known.len() == unknown.len()
+}
+
+/// A text with one mark in the place of each run of digits.
+fn form(text: &str) -> String {
+    let mut form = String::new();
+    for c in text.chars() {
+        match c {
+            c if !c.is_ascii_digit() => form.push(c),
+            _ if form.ends_with('\0') => {}
+            _ => form.push('\0'),
+        }
+    }
+    form
 }
 
 /// Whether a message names every text among the arguments, of which there are two at least or one that names nothing.
