@@ -87,8 +87,10 @@ fn error_that_names<'v>(view: &View<'v>, notification: MessageAt<'v>) -> Option<
     let method = notification.message.method().filter(|method| method.starts_with("notifications/"))?;
     let answer = view.error_without_id_after(notification.event, notification.connection)?;
     let names = answer.message.text().contains(method) && !notification.batched && !answer.batched;
-    let unreadable = view.invalid_by_peer().any(|g| g.connection == notification.connection && g.malformed.names_method);
-    let asked = || view.by(view.subject().peer()).any(|s| here(&s) && s.message.kind() == Kind::Request && s.is(method));
+    let unreadable =
+        view.invalid_by_peer().any(|g| g.connection == notification.connection && g.malformed.names_method);
+    let asked =
+        || view.by(view.subject().peer()).any(|s| here(&s) && s.message.kind() == Kind::Request && s.is(method));
     (names && !unreadable && !asked() && view.is_fully_seen(notification.connection)).then_some(answer)
 }
 
