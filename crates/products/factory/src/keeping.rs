@@ -69,7 +69,7 @@ fn first_to_go(all: &VecDeque<Entry>) -> usize {
 }
 
 impl Keeper {
-    /// An id that nobody can guess: callers who cannot be told apart can read only what they know the id of.
+    /// An id that nobody can guess: callers between whom nothing distinguishes can read only what they know the id of.
     pub(crate) fn fresh_id() -> String {
         oauth::random()
     }
@@ -106,7 +106,7 @@ mod tests {
         ] {
             assert_eq!(Place::of(name).0, place);
         }
-        assert_eq!(Place::of(&"ab ".repeat(99)).0.len(), 38, "it ends with a letter");
+        assert_eq!(Place::of(&"abc ".repeat(99)).0.len(), 39, "it ends with a letter");
     }
 
     #[test]

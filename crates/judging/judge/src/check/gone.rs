@@ -76,8 +76,8 @@ fn shows_end(case: &Judged, event: usize) -> bool {
     case.quoted.get(&event).is_some_and(|frame| is_unreached(&frame.content))
 }
 
-/// How likely the last thing that was sent in a session ended the server, the likeliest first: what is no message, or too long
-/// to be kept; what was not answered; what was.
+/// How likely the last thing that was sent in a session ended the server, the likeliest first: an invalid message, or one that
+/// is too long to be kept; what was not answered; what was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Likelihood {
     Invalid,

@@ -1,4 +1,4 @@
-//! The two sides of a running gateway: whose row is below whose, how many are told apart, and what is known of their beginning.
+//! The two sides of a running gateway: whose row is below whose, how many are shown apart, and what is known of their beginning.
 
 use console::hub::Bounds;
 use console::{Place, Side};
